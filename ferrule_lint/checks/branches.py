@@ -35,6 +35,7 @@ from ferrule_lint.semantics.domain.trace import (
     CallTerm,
     Choice,
     Event,
+    Exit,
     Loop,
     Term,
     Trace,
@@ -133,7 +134,8 @@ def _looked_at(
     """What a choice makes ranks do that give other answers to these terms of its test."""
     if divergence.kind in _OF_BATCH and is_version_of_inherited(root, choice, function):
         return None
-    if divergence.confidence == Confidence.LOW and divergence.why and divergence.why[0] in trusted:
+    weak = divergence.confidence == Confidence.LOW
+    if weak and ((divergence.why and divergence.why[0] in trusted) or _expects_nothing(choice, divergence)):
         divergence = divergence._replace(confidence=Confidence.MEDIUM)
     for least in (Confidence.MEDIUM, Confidence.LOW):
         surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice))
@@ -152,6 +154,19 @@ def _looked_at(
                     return behind
             return known
     return None
+
+
+def _expects_nothing(choice: Choice, divergence: Divergence) -> bool:
+    """Whether a rank whose share is empty leaves and does nothing else: somebody has thought of fewer items than ranks
+    (`if not mine: return`)."""
+    ways = [arm for arm in (choice.body, choice.orelse) if arm]
+    return (
+        divergence.empty
+        and divergence.kind == "rank"
+        and choice.form == "if"
+        and len(ways) == 1
+        and all(type(term) is Exit and term.kind == "return" for term in ways[0])
+    )
 
 
 def _behind_guess(root: Trace, guess: _Found, function: str, effort: Effort) -> _Found | None:

@@ -13,6 +13,7 @@ from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, HOLDS, NO_DEPS, made_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
+from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
 from ferrule_lint.semantics.gradients import built_here, leaves, over_devices, participation, partly_used
@@ -35,7 +36,10 @@ _NO_FORWARD = re.compile(
     r"values|append|extend|insert|add|update|numel|weight|fuse|merge|unmerge|num|config|size|double|type|share|print|"
     r"map|freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
     r"should_|remove|delete|clear|flush|close|open_|dump|write|read_|validate|verify|assert|convert|export|upload|_|"
-    r"\w+_(configs?|names|specs?|sizes?|shapes?|types?|infos?|counts?|keys|ids|inputs|kwargs)$)"
+    r"\w+_(configs?|names|specs?|sizes?|shapes?|types?|infos?|counts?|keys|ids|inputs|kwargs)$|"
+    # of a parameter, which is a tensor
+    r"((un)?squeeze|expand(_as)?|view(_as)?|reshape|permute|transpose|clone|detach|contiguous|item|tolist|dim|numpy|chunk|"
+    r"unbind|(copy|fill|mul|div|sub)_|masked_fill|index_select|repeat(_interleave)?|argmax|new_\w+|data_ptr|element_size)$)"
 )
 
 
@@ -47,7 +51,8 @@ def runs_nothing(name: str) -> bool:
 def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, result: Value | None) -> Value | None:
     """A call of a module instance: a hidden event when it is sharded. None when it is not known to be a module."""
     analysis = frame.analysis
-    model = frame.models.class_(function.external) if function.external else None
+    external = function.external or _with_forward_of(function)
+    model = frame.models.class_(external) if external else None
     role = model.role if model is not None else ""
     modules = [c for c in by_id(function.types) if analysis.is_module(c)]
     known = bool(modules) or function.module or role in ("module", "sharded", "ddp", "leaf")
@@ -81,6 +86,14 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     untold = not modules and role in ("", "module")
     trains_nothing = role == "leaf" or (untold and (_attends(arguments.expr) or _is_beside(frame, arguments.expr.func)))
     return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value)
+
+
+def _with_forward_of(function: Value) -> str | None:
+    """The class of what another forward of its own is called on: `model.forward_with_cache(x)`."""
+    target = function.target
+    if type(target) is MethodTarget and target.name.startswith("forward_"):
+        return target.receiver.external
+    return None
 
 
 def is_own_part(frame: Frame, function: Value, called: f.Expr) -> bool:

@@ -127,7 +127,9 @@ def _call(
             best = Confidence.LOW
         if _runs_once(function):
             best = Confidence.LOW  # what has been asked for before issues nothing
-        of_some = any(v.absent is not None for v in bound.values())
+        # a writer that only the first rank has, beside a module that all have, says nothing of the module
+        shared = any(v.absent is None and forwards.is_wrapped(analysis, v) for v in bound.values())
+        of_some = not shared and any(v.absent is not None for v in bound.values())
         if of_some and all(e.op == "forward" and e.hidden for e in summary.events):
             best = Confidence.LOW  # what only some ranks have is no model that the others have parts of
         dummy = call is not None and (forwards.stands_in(call) or forwards.runs_stand_in(call, summary.events))

@@ -294,9 +294,6 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
     found: dict[tuple[object, ...], Event] = {}
     stack = list(reversed(trace))
     while stack:
-        if len(found) >= MOST_EVENTS:
-            count("kinds of events of a function")
-            break
         term = stack.pop()
         if type(term) is Event:
             _keep(found, term)
@@ -308,12 +305,16 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
                 _keep(found, event._replace(dummy=event.dummy or term.dummy))
         else:
             stack.extend(reversed(parts(term)))
+    if len(found) >= MOST_EVENTS:
+        count("kinds of events of a function")
     return list(found.values())
 
 
 def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
     kind = (event.op, event.axes, event.hidden, event.channel)
     known = found.get(kind)
+    if known is None and len(found) >= MOST_EVENTS and not _makes_room(found, event):
+        return
     dummy = event.dummy and (known is None or known.dummy)  # one of a real input is enough
     if known is None or event.confidence > known.confidence:
         found[kind] = event._replace(dummy=dummy)
@@ -321,3 +322,17 @@ def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
         found[kind] = event._replace(dummy=dummy, confidence=known.confidence)
     elif known.dummy and not dummy:
         found[kind] = known._replace(dummy=False)
+
+
+def _makes_room(found: dict[tuple[object, ...], Event], event: Event) -> bool:
+    """Lets go of the least sure of several events of one operation, the last of them, for another operation or a surer
+    event: a model of many layers has a forward for each, and the reduction behind it is told of, too."""
+    ops = [known.op for known in found.values()]
+    several = [(known.confidence, -place) for place, known in enumerate(found.values()) if ops.count(known.op) > 1]
+    if not several:
+        return False
+    least, place = min(several)
+    if event.op in ops and event.confidence <= least:
+        return False
+    del found[list(found)[-place]]
+    return True

@@ -87,7 +87,10 @@ def meet_again(
     for assignment, occurrences in zip(ranks, reached, strict=True):
         comparison.fresh().occurrences(root, assignment, occurrences)
     keys = [{o.key for o in occurrences} for occurrences in reached]
-    lines = [{place for o in occurrences for place in _lines_in(o, comparison)} for occurrences in reached]
+    lines = [
+        {place for o in occurrences if o.key not in keys[1 - i] for place in _lines_in(o, comparison)}
+        for i, occurrences in enumerate(reached)
+    ]
 
     def comes_by_itself(o: Occurrence) -> bool:
         one = next((i for i in (0, 1) if o.key in keys[i] and o.key not in keys[1 - i]), None)

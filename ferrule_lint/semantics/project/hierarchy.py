@@ -1,8 +1,8 @@
 """Inherited methods that mean something else for a subclass: template methods, hooks, abstract steps.
 
 What a method calls on its own instance is looked up in the instance's class. So a method that a subclass inherits, and
-that calls (through others, maybe) something which the subclass overrides with a method that communicates, is analysed
-for the subclass too: this is class hierarchy analysis (Dean, Grove, Chambers 1995), one concrete class at a time, since
+that calls (through others, maybe) something which the subclass overrides with a method that communicates, or whose answer
+the rank decides, is analysed for the subclass too: this is class hierarchy analysis (Dean, Grove, Chambers 1995), one concrete class at a time, since
 two overrides of different subclasses never run together.
 """
 
@@ -129,7 +129,7 @@ class Hierarchy:
             return []
         found: list[ClassInfo] = []
         for sub, changed in self.told_apart(function, owner):
-            if any(self._communicates(m, sub) for m in changed):
+            if any(self._matters(m, sub) for m in changed):
                 found.append(sub)
             if len(found) >= MOST_SUBCLASSES:
                 self._analysis.count("subclasses of an inherited method")
@@ -184,6 +184,12 @@ class Hierarchy:
             self._asked[method.id] = known
         return known
 
-    def _communicates(self, method: FunctionInfo, sub: ClassInfo) -> bool:
+    def _matters(self, method: FunctionInfo, sub: ClassInfo) -> bool:
+        """Whether an override communicates, or answers by the rank: `return super().is_due() and self.is_main`."""
         known = self._analysis.summaries.of(method, (), sub, None, 0)
-        return known is not None and any(e.confidence >= Confidence.MEDIUM for e in known[0].events)
+        if known is None:
+            return False
+        told = known[0].result.divergence
+        if told is not None and told.kind == "rank" and told.confidence >= Confidence.MEDIUM:
+            return True
+        return any(e.confidence >= Confidence.MEDIUM for e in known[0].events)
