@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import held_tests, spelled_out
-from ferrule_lint.facts.walk import statements
+from ferrule_lint.facts.walk import statements, under_tests
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -244,4 +244,19 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
         divergence = _own_ranks(frame, value, depth + 1)
         if divergence is not None:
             return divergence
+    return _collected(frame, place, body)
+
+
+def _collected(frame: Frame, place: str, body: f.Body) -> Divergence | None:
+    """The same for what is put into a list one by one: `for i, host in enumerate(hosts): if host == own:
+    ranks.append(i)`."""
+    for s, tests in under_tests(body):
+        call = s.value if type(s) is f.ExprStmt else None
+        if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "append":
+            continue
+        if place and place_name(call.func.base) == place:
+            found = (_by_rank(frame, test, frame.eval(test)) for test in tests if type(test) is f.Compare)
+            divergence = next((d for d in found if d is not None), None)
+            if divergence is not None:
+                return divergence
     return None

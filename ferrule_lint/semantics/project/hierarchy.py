@@ -1,9 +1,9 @@
 """Inherited methods that mean something else for a subclass: template methods, hooks, abstract steps.
 
 What a method calls on its own instance is looked up in the instance's class. So a method that a subclass inherits, and
-that calls (through others, maybe) something which the subclass overrides with a method that communicates, or whose answer
-the rank decides, is analysed for the subclass too: this is class hierarchy analysis (Dean, Grove, Chambers 1995), one concrete class at a time, since
-two overrides of different subclasses never run together.
+that calls (through others, maybe) something which the subclass overrides with a method that communicates, or whose
+answer the rank decides, is analysed for the subclass too: this is class hierarchy analysis (Dean, Grove, Chambers
+1995), one concrete class at a time, since two overrides of different subclasses never run together.
 """
 
 from __future__ import annotations

@@ -70,21 +70,38 @@ def _path_of(call: f.Call) -> f.Expr | None:
 
 
 def _folders_around(made: f.Expr) -> tuple[f.Expr, ...]:
-    """The folders in which a path lies, as it is put together: `os.path.join(folder, "last.pt")`."""
-    return made.args[:-1] if type(made) is f.Call and last_name(made.func) == "join" else ()
+    """The folders in which a path lies, as it is put together: `os.path.join(folder, "last.pt")`, `folder + name`."""
+    if type(made) is f.Call and last_name(made.func) == "join":
+        return made.args[:-1]
+    return _put_together(made)[:-1]
+
+
+def _put_together(made: f.Expr) -> tuple[f.Expr, ...]:
+    """What a path is put together of by hand: `folder + "/" + name`, `folder / name`."""
+    if type(made) is not f.Op or made.kind not in ("Add", "Div"):
+        return ()
+    first, *others = made.operands
+    return (*(_put_together(first) or (first,)), *others)
 
 
 def may_write(call: f.Call) -> bool:
     """Whether a call by its name writes files."""
     name = last_name(call.func)
+    if name in _LOADS_INTO:
+        return any(keyword == "model_dir" for keyword, _ in call.keywords)
     return name in _WRITES or (name in _WRITES_TO and not (name == "open" and _only_reads(call)))
 
 
 def _written(call: f.Call) -> tuple[f.Expr, ...]:
     """The arguments of a call that may be what it writes: not what it copies or downloads from."""
+    if last_name(call.func) in _LOADS_INTO:
+        return tuple(value for keyword, value in call.keywords if keyword == "model_dir")
     told = len(call.args) + len(call.keywords)
     return call.args[1:] if told > 1 and last_name(call.func) in _TAKES_FROM else call.args
 
+
+#: calls that leave what they load in a folder that they are told (https://docs.pytorch.org/docs/stable/hub.html)
+_LOADS_INTO = frozenset({"load_state_dict_from_url", "load_url"})
 
 #: calls that are told first what they write from, and leave that as it is
 _TAKES_FROM = frozenset(
@@ -186,7 +203,7 @@ class Files:
         if path is None:
             return
         made = meaning(path)
-        parts = (path, made, *(made.args if type(made) is f.Call else ()))
+        parts = (path, made, *(made.args if type(made) is f.Call else _put_together(made)))
         texts = frozenset(render(p) for p in parts if p is path or type(p) is not f.Const)
         around_it = frozenset(render(p) for p in _folders_around(made))
         known = key(path)
@@ -222,7 +239,7 @@ class Files:
         there = {step for step in self._open if found.get(step) and (name not in _TAKES_AWAY or step in self._awaited)}
         if name in _WRITES:
             self._something, self._waited_for = True, False
-        if name in _WRITES or name in _WRITES_TO:
+        if name in _WRITES or name in _WRITES_TO or name in _LOADS_INTO:
             written = {render(e) for a in _written(call) for e in (a, meaning(a))}
             on_path = (name in _MAKES and not call.args) or (name == "open" and _is_path(call))
             if on_path and type(call.func) is f.Attr:
