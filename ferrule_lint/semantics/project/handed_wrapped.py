@@ -116,7 +116,7 @@ def _made_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr, name: str = "
 
 
 def _first(target: f.Expr) -> f.Expr:
-    """What a module is called that is wrapped beside its optimizer: `model, optimizer = fabric.setup(model, optimizer)`"""
+    """What a module is called that is set up beside its optimizer: `model, optimizer = fabric.setup(net, optimizer)`."""
     return target.elements[0] if type(target) is f.Sequence and target.elements else target
 
 
