@@ -231,15 +231,11 @@ def _divergent(
 
 #: what a launcher wraps a module in where nothing asks for another back end
 _COPIES = "torch.nn.parallel.DistributedDataParallel"
-#: and where the file tells to shard whatever runs
-_SHARDS = "torch.distributed.fsdp.FullyShardedDataParallel"
 
 
 def _launched(frame: Frame, model: CallModel, value: Value, expr: f.Expr | None) -> Value:
-    """A module that a launcher is told to shard; or one of the project that it wraps, in a program that speaks of no
-    back end which shards modules. What has no gradients it leaves alone."""
-    if _is_told(frame, model) and value.external is None and _may_be_module(frame, value, expr):
-        return value._replace(external=_SHARDS, module=True, unwrapped=False)
+    """A module of the project that a launcher wraps, in a program that speaks of no back end which shards modules. What
+    has no gradients it leaves alone."""
     of_project = bool(value.types) and all(map(frame.analysis.is_module, value.types))
     if not model.launched or not of_project or value.external is not None:
         return value
@@ -250,25 +246,12 @@ def _launched(frame: Frame, model: CallModel, value: Value, expr: f.Expr | None)
     return value if shards else value._replace(external=_COPIES)
 
 
-def _is_told(frame: Frame, model: CallModel) -> bool:
-    """Whether this is what wraps modules in a file that says how: in parts."""
-    return model.event == "prepare" and frame.analysis.sharding.is_told_to_shard(frame.module.path)
-
-
-def _may_be_module(frame: Frame, value: Value, expr: f.Expr | None) -> bool:
-    """Whether one of several things that are wrapped together is a module, rather than an optimizer or a loader."""
-    if value.module or value.types:
-        return value.module or all(map(frame.analysis.is_module, value.types))
-    return expr is not None and frame.models.convention("module", last_name(expr)) is not None
-
-
 def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     """A wrapper returns its module, from now on with hidden events."""
     argument = model.wrapped or Argument("module", 0)
     expr = arguments.expression(argument.name, argument.position)
     value = arguments.value_of(expr) if expr is not None else None
-    together = model.wraps == "shards" or _is_told(frame, model)
-    if len(arguments.positional) > 1 and together and argument.position == 0 and not arguments.keywords:
+    if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
         pairs = zip_longest(arguments.expr.args[: len(arguments.positional)], arguments.positional)
         items = tuple([_launched(frame, model, dealt_out(v._replace(const=None)), e) for e, v in pairs])
         return Value(items=items, module=any(v.module for v in items))
@@ -276,8 +259,6 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
         return Value(module=True)
     wrapper = frame.models.canonical(model.name) if frame.models.class_(model.name) is not None else None
     wrapper = wrapper or value.external or model.makes or None
-    if wrapper is None and _is_told(frame, model):
-        wrapper = _SHARDS
     module = value.module or bool(value.types) or wrapper is not None
     made = dealt_out(value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper))
     made = _launched(frame, model, made, expr)

@@ -79,8 +79,6 @@ class Evidence:
     generic_in: set[str] = field(default_factory=set)
     #: files where a configuration decides whether something of unknown class is sharded
     configured_in: set[str] = field(default_factory=set)
-    #: files that say all that runs is sharded: `Fabric(strategy="fsdp")`
-    all_in: set[str] = field(default_factory=set)
     #: all files that wrap something, or tell a library to
     wraps_in: set[str] = field(default_factory=set)
     #: files that give what wraps modules optimizers, and what goes with them, but no module
@@ -97,7 +95,7 @@ class Evidence:
     def lines(self) -> list[str]:
         """All of it, as text, but for the places."""
         found = (self.sharded, self.reduced)
-        files = (self.generic_in, self.wraps_in, self.beside_in, self.all_in)
+        files = (self.generic_in, self.wraps_in, self.beside_in)
         flags = (self.generic, self.data_parallel, self.tolerant, self.reduces_any, self.keeps_buffers)
         wraps = (*self.sites, *self.generic_sites, *self.own_parts.values())
         sites = [f"{site.path} {site.text} {site.given}" for site in wraps]
@@ -106,7 +104,7 @@ class Evidence:
         return [repr(flags), *lines, *sites, *(f"{i} {path}" for i, of in enumerate(files) for path in sorted(of))]
 
     def _files(self) -> tuple[set[str], ...]:
-        return self.generic_in, self.configured_in, self.wraps_in, self.beside_in, self.all_in
+        return self.generic_in, self.configured_in, self.wraps_in, self.beside_in
 
     def kept(self) -> KeptEvidence:
         """The same to be kept."""
@@ -126,7 +124,7 @@ class Evidence:
 def taken_over(kept: KeptEvidence) -> Evidence:
     """What was kept."""
     data_parallel, tolerant, reduces_any, keeps_buffers = kept.flags
-    generic_in, configured_in, wraps_in, beside_in, all_in = map(set, kept.files)
+    generic_in, configured_in, wraps_in, beside_in = map(set, kept.files)
     return Evidence(
         sharded=_wrapped(kept.sharded),
         reduced=_wrapped(kept.reduced),
@@ -139,7 +137,6 @@ def taken_over(kept: KeptEvidence) -> Evidence:
         configured_in=configured_in,
         wraps_in=wraps_in,
         beside_in=beside_in,
-        all_in=all_in,
         sites=[*map(_site, kept.sites)],
         generic_sites=[*map(_site, kept.generic_sites)],
         own_parts={(part.cls, part.name): _site(part.site) for part in kept.own_parts},

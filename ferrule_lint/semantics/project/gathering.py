@@ -162,7 +162,6 @@ class Gathering:
         seen.wraps_in.add(site.path)
         if told.shards:
             self._any_module(site, False, False)
-            seen.all_in.add(site.path)
         seen.reduces_any = seen.reduces_any or told.strict
         seen.tolerant = seen.tolerant or told.tolerant
 

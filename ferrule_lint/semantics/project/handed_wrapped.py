@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, way_to
-from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project import begun
 from ferrule_lint.semantics.project.built_around import MOVES
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
@@ -68,7 +67,7 @@ class _Way:
                 self._pass_by(s, mine)
 
     def _pass_by(self, s: f.Stmt, mine: list[f.Name]) -> None:
-        if type(s) is f.Assign and s.value is not None and any(target in mine for target in map(_first, s.targets)):
+        if type(s) is f.Assign and s.value is not None and any(target in mine for target in s.targets):
             self.wrapper, self.bound = _made_by(self._analysis, self._module, s.value, self._name, self.wrapper), True
         elif type(s) is f.ExprStmt and type(s.value) is f.Call:
             self.wrapper = _made_by(self._analysis, self._module, s.value, self._name) or self.wrapper
@@ -100,8 +99,6 @@ def _made_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr, name: str = "
         base = expr.func.base
         return before if type(base) is f.Name and base.id == name else _made_by(analysis, module, base, name, before)
     entity = analysis.names.resolve(expr.func, module)
-    if _is_prepared(analysis, module, expr, entity):
-        return _SHARDS
     if not isinstance(entity, External):
         return ""
     role = analysis.models.class_(entity.dotted)
@@ -113,22 +110,3 @@ def _made_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr, name: str = "
     made = analysis.models.class_(model.makes)
     whole = not name or (type(expr.args[0]) is f.Name and expr.args[0].id == name)
     return model.makes if made is not None and made.role == "sharded" and whole else ""
-
-
-def _first(target: f.Expr) -> f.Expr:
-    """What a module is called that is set up beside its optimizer: `model, optimizer = fabric.setup(net, optimizer)`."""
-    return target.elements[0] if type(target) is f.Sequence and target.elements else target
-
-
-#: what a launcher wraps modules in that is told to shard them
-_SHARDS = "torch.distributed.fsdp.FullyShardedDataParallel"
-
-
-def _is_prepared(analysis: Analysis, module: ModuleInfo, call: f.Call, entity: object) -> bool:
-    """Whether a launcher wraps what it is given (`fabric.setup_module(net)`), in a file that tells it to shard."""
-    if type(call.func) is not f.Attr:
-        return False
-    model = analysis.models.call(entity.dotted) if isinstance(entity, External) else None
-    model = model or analysis.models.method(call.func.attr, last_name(call.func.base))
-    told = model is not None and model.event == "prepare"
-    return told and analysis.sharding.is_told_to_shard(module.path)

@@ -158,10 +158,6 @@ class Sharding:
         """Whether a launcher or a file of settings decides if this call shards what it is given."""
         return site.path in self.gather().configured_in
 
-    def is_told_to_shard(self, path: str) -> bool:
-        """Whether a file tells a trainer to shard whatever runs."""
-        return self._setting == "auto" and not self._gathering and path in self.gather().all_in
-
     def shards_in(self, site: WrapSite) -> bool:
         """Whether this is a call by which a module shards a part of its own."""
         return site in self.gather().own_parts.values()
