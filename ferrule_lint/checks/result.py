@@ -16,6 +16,8 @@ class CheckOptions:
     """Settings of the analysis. `sharded`: "auto" (look for evidence), True, False, or class-name patterns."""
 
     sharded: bool | str | tuple[str, ...] = "auto"
+    #: whether to look at the files that call what stands in those which are asked for, too: see `elsewhere`
+    elsewhere: bool = False
 
 
 def _nothing(digest: str) -> None:

@@ -12,6 +12,7 @@ from ferrule_lint.checks import (
     bare_way,
     branches,
     calls,
+    elsewhere,
     gradients,
     loops,
     middle_stages,
@@ -91,7 +92,11 @@ def _check(
     lender = like.answers if like is not None else None
     earlier = before.known if before is not None else lender.lend() if lender is not None else None
     analysis = Analysis(facts, models, options.sharded, earlier.named() if earlier is not None else ())
-    modules = [analysis.names.modules[path] for path in sorted(report) if path in analysis.names.modules]
+    looked_at = set(report)
+    if options.elsewhere:
+        with analysis.names.reads.apart():
+            looked_at.update(elsewhere.calling(analysis, report))
+    modules = [analysis.names.modules[path] for path in sorted(looked_at) if path in analysis.names.modules]
     answers: Answers | None = None
     lent: Answers | None = None
     known: dict[str, FileResult] = {}

@@ -242,7 +242,13 @@ def _lint(
 
     with _run_of_the_engine(quiet) as progress:
         return engine.lint(
-            paths, settings, use_cache=use_cache, jobs=processors(), progress=progress, contents=contents
+            paths,
+            settings,
+            use_cache=use_cache,
+            jobs=processors(),
+            progress=progress,
+            contents=contents,
+            elsewhere=not contents,
         )
 
 
@@ -271,6 +277,7 @@ def _fix(
             progress=progress,
             contents=contents,
             accepted=accepted,
+            elsewhere=not contents,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,10 @@ def check(run: Run, settings: Settings, jobs: int = 1) -> None:
 
     run.progress("analysing", 0, 1)
     try:
+        asked = frozenset(run.discovery.report)
         for result in _checked(run, run.facts, run.discovery.report, settings, jobs=jobs):
-            run.findings.extend(result.findings)
+            run.findings.extend(one for one in result.findings if one.path in asked)
+            run.elsewhere.extend(one for one in result.findings if one.path not in asked)
             run.errors.extend(result.errors)
             for name, number in result.statistics.items():
                 run.count(name, number)
@@ -47,17 +50,19 @@ def _checked(
 ) -> Iterator[CheckResult]:
     """What the checks say of `paths`: one analysis for all files whose settings want the same of it. `again`: of other
     contents of these files than those that were checked before."""
+    from ferrule_lint.checks.elsewhere import MOST_ASKED, comes_from
     from ferrule_lint.checks.result import CheckOptions
     from ferrule_lint.checks.run import check
     from ferrule_lint.models.loader import load_models
 
     nearest, memory = Nearest(settings), run.memory
+    beyond = run.looks_elsewhere and not again and len(run.discovery.report) <= MOST_ASKED
     alike: dict[tuple[object, object], tuple[Settings, set[str]]] = {}
     for path in paths:
         own = nearest.of(path)
         alike.setdefault((own.models, own.sharded), (own, set()))[1].add(path)
     for way, (own, reported) in alike.items():
-        options = CheckOptions(sharded=own.sharded)
+        options = CheckOptions(sharded=own.sharded, elsewhere=beyond)
         if again:
             like = run.checked.get(way)
             result = check(facts, frozenset(reported), load_models(own.models), options, like=like)
@@ -67,7 +72,12 @@ def _checked(
             run.checked[way] = result
             if memory is not None:
                 memory.keep(own, before, result)
-        yield replace(result, findings=tuple(one for one in result.findings if one.path in reported))
+        told = [one for one in result.findings if one.path in reported]
+        for one in result.findings if beyond else ():
+            other = nearest.of(one.path)
+            if (other.models, other.sharded) == way and comes_from(one, reported):
+                told.append(one)
+        yield replace(result, findings=tuple(told))
 
 
 def selected(
@@ -95,6 +105,23 @@ def selected(
         [selection.graded(finding) for finding in kept if selection.asks_for(finding)],
         [selection.graded(finding) for finding in suppressed if selection.asks_for(finding)],
     )
+
+
+def from_elsewhere(run: Run, settings: Settings) -> list[Finding]:
+    """What is shown of the findings in other files, with exact ranges; without fixes, which nobody has asked for."""
+    if not run.elsewhere:
+        return []
+    from ferrule_lint.flagger.anchor import flag
+
+    by_path: dict[str, list[Finding]] = {}
+    for finding in run.elsewhere:
+        by_path.setdefault(finding.path, []).append(finding)
+    found: list[Finding] = []
+    for path, findings in sorted(by_path.items()):
+        kept, _ = selected(findings, run.facts, [path], settings)
+        with suppress(OSError):  # gone since it was read
+            found += flag(run.read(path), [finding for finding in kept if finding.code != UNUSED_SUPPRESSION])
+    return found
 
 
 def recheck(run: Run, settings: Settings, contents: Mapping[str, bytes]) -> list[Finding]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ferrule_lint.engine.checking import check, recheck, selected
+from ferrule_lint.engine.checking import check, from_elsewhere, recheck, selected
 from ferrule_lint.engine.reading import read_all, started
 from ferrule_lint.engine.showing import results_of, show
 from ferrule_lint.engine.state import Progress, Run
@@ -42,6 +42,7 @@ def lint(
     jobs: int = 1,
     progress: Progress | None = None,
     contents: Mapping[Path, bytes] | None = None,
+    elsewhere: bool = False,
 ) -> Report:
     """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file.
 
@@ -49,9 +50,11 @@ def lint(
     `contents` stand in for files that are among `paths`, or read around them (absolute paths).
     Up to `jobs` processes read new files, and check. Those that read import the main module, as `multiprocessing` does:
     leave it at 1 if that has no `if __name__ == "__main__"`. Those that check are forks (on Linux alone).
+    `elsewhere`: of few files, also report what a test in them makes go wrong in files that call what they define.
     """
     start = time.perf_counter()
     run = started(paths, settings, use_cache, progress, contents)
+    run.looks_elsewhere = elsewhere
     settings = replace(settings, root=run.discovery.root)
     results = _known_or_analyse(run, settings, jobs)
     return _report(run, results, start)
@@ -66,6 +69,7 @@ def fix(
     progress: Progress | None = None,
     contents: Mapping[Path, bytes] | None = None,
     accepted: Callable[[Report], Iterable[Finding]] | None = None,
+    elsewhere: bool = False,
 ) -> Fixed:
     """Lint `paths`, and apply in memory the fixes that the settings allow. Nothing is written: see `fixes.write`.
 
@@ -76,6 +80,7 @@ def fix(
 
     start = time.perf_counter()
     run = started(paths, settings, use_cache, progress, contents)
+    run.looks_elsewhere = elsewhere
     settings = replace(settings, root=run.discovery.root)
     nearest = Nearest(settings)
 
@@ -99,6 +104,8 @@ def fix(
             settings.fix_preference,
         )
     run.findings = result.findings
+    if result.contents:
+        run.elsewhere = []  # of the files as they were
     result.dropped[:0] = run.dropped
     before = {path: run.read(path) for path in result.contents}
     return Fixed(_report(run, results_of(run, settings, result.contents), start), result, before)
@@ -114,7 +121,7 @@ def _known_or_analyse(
         return _analyse(run, settings, jobs)
     cache = ResultsCache(run.cache.folder)
     files = digests(run.discovery, run.contents)
-    key = results_key(run.discovery, settings, files) if files is not None else None
+    key = results_key(run.discovery, settings, files, run.looks_elsewhere) if files is not None else None
     known = cache.load(key, Results) if key is not None else None
     if known is not None and not (to_fix is not None and to_fix(known)):
         return replace(known, statistics={**known.statistics, "results_cached": 1})
@@ -137,6 +144,7 @@ def _analyse(run: Run, settings: Settings, jobs: int, every_fix: bool = False) -
         check(run, settings, jobs)
         run.findings, run.suppressed = selected(run.findings, run.facts, run.discovery.report, settings)
         show(run, settings, every_fix)
+        run.elsewhere = from_elsewhere(run, settings)
     return results_of(run, settings)
 
 

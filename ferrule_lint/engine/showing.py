@@ -125,7 +125,7 @@ def results_of(run: Run, settings: Settings, contents: Mapping[str, bytes] | Non
         finding
         if finding.fix is None
         else replace(finding, fix=replace(finding.fix, safety=safety(nearest.of(finding.path), finding)))
-        for finding in run.findings
+        for finding in (*run.findings, *run.elsewhere)
     ]
     reported = set(run.discovery.report)
     sources = Sources(run.discovery.root, {**run.contents, **(contents or {})})

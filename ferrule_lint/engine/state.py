@@ -33,6 +33,9 @@ class Run:
     facts: dict[str, Facts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Finding] = field(default_factory=list)
+    #: whether to look for findings in other files that come from those of the run, and what was found there
+    looks_elsewhere: bool = False
+    elsewhere: list[Finding] = field(default_factory=list)
     errors: list[LintError] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
     #: files with findings as they were when their findings were anchored

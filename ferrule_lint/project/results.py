@@ -81,9 +81,10 @@ def digests(discovery: Discovery, contents: Mapping[str, bytes]) -> dict[str, st
     return found
 
 
-def key(discovery: Discovery, settings: Settings, files: Mapping[str, str]) -> str | None:
-    """The name of the entry for a run over files with these digests; None if a model file cannot be read."""
-    digest = hashlib.sha256(tool_version().encode())
+def key(discovery: Discovery, settings: Settings, files: Mapping[str, str], elsewhere: bool = False) -> str | None:
+    """The name of the entry for a run over files with these digests, which may have looked `elsewhere` as well; None if
+    a model file cannot be read."""
+    digest = hashlib.sha256(f"{tool_version()} {elsewhere}".encode())
     nearest = Nearest(dataclasses.replace(settings, root=discovery.root))
     try:
         digest.update(said(settings))
