@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ferrule_lint.checks import by_name
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
+from ferrule_lint.semantics.data.filters import LEAVES_OUT
 from ferrule_lint.semantics.divergence import retried
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
 from ferrule_lint.semantics.divergence.reach import can_run, way_to
@@ -84,7 +85,9 @@ def _is_guess(root: Trace, loop: Loop, trip: Divergence, occurrences: list[Occur
 def _two_guesses(loop: Loop, occurrences: list[Occurrence]) -> bool:
     """Whether all that the rounds issue is what wrapping makes of a module, and there are as many of them as something
     of the data holds: a project mostly sees to it that this is the same everywhere, or wraps another module. What goes
-    on until a test of the data ends it is mostly seen to by nobody."""
+    on until a test of the data ends it, or over what a test of each item has left, is mostly seen to by nobody."""
+    if loop.trip is not None and any(step.note == LEAVES_OUT for step in loop.trip.why):
+        return False
     if loop.tested or loop.trip is None or loop.trip.kind != "data" or loop.trip.confidence == Confidence.HIGH:
         return False
     return all((o.event.op == "forward" and o.event.assumed) or o.event.op == "backward" for o in occurrences)

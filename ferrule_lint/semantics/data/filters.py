@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import statements, walk, way_to
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import FILLS
 from ferrule_lint.semantics.data.iteration import definition
@@ -19,12 +19,14 @@ from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
 from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, NO_DEPS, OBSERVED, PRESENT, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+#: what a witness says of a test that decides which items of the rank's own go on
+LEAVES_OUT = "leaves out some of the rank's own items"
 #: how the step ends that says where a DTensor's own part was taken
 _LOCAL_PART = "to_local` returns the rank's own data"
 #: what is written in quotes names nothing
@@ -62,8 +64,7 @@ def left_out(
         if atom.key.endswith(" is None") and _is_of_sharded(walked.data):
             continue
         if names & _bound(target) or any((v := env.get(n)) is not None and v.data is not None for n in names):
-            note = "leaves out some of the rank's own items"
-            return walked.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
+            return walked.data.then(frame.step("flow", pos, LEAVES_OUT)).at_most(Confidence.MEDIUM)
     return None
 
 
@@ -98,6 +99,36 @@ def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
         env = {place: value for place, value in env.items() if place != place_name(loop.target)}
     divergence = left_out(frame, conditions, walked, target, env, pos)
     return divergence if divergence is not None and not _filled_elsewhere(loop.body, place, pos) else None
+
+
+def of_yield(frame: Frame, pos: f.Pos, even: int) -> tuple[Divergence | None, Deps]:
+    """The same for what a generator yields in the rounds of its innermost loop, `even` of the innermost tests around it
+    left aside, and the parameters that decide in how many of them it does. One that yields as soon as it has as many
+    items as it is told (`if len(batch) == size: yield batch`) leaves nothing out."""
+    if not frame.rounds:
+        return None, NO_DEPS
+    loop, walked, start = frame.rounds[-1]
+    conditions = frame.conditions[start : len(frame.conditions) - even]
+    tests = [s.test for s in _under_way(loop.body, pos) if type(s) is f.If]
+    if not conditions or len(_yields_in(loop.body)) > 1 or any(map(_counts, tests)):
+        return None, NO_DEPS
+    target = item(loop.target, loop.iterable, loop.body)
+    divergence = left_out(frame, conditions, walked, target, frame.env, pos) if target is not None else None
+    return divergence, decided_by(conditions, walked, target)
+
+
+def _yields_in(body: f.Body) -> list[f.Yield]:
+    return [node for node in walk(body) if type(node) is f.Yield]
+
+
+def _counts(test: f.Expr) -> bool:
+    """Whether a test asks how many items there are: of a list alone, by a number of its own."""
+    return type(test) is f.Compare and type(test.left) is f.Call and last_name(test.left.func) == "len"
+
+
+def _under_way(body: f.Body, pos: f.Pos) -> list[f.Stmt]:
+    """The statements of a block around a place, an outer one before those in it."""
+    return [block[i] for block, i in way_to(body, pos)]
 
 
 def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:

@@ -13,6 +13,7 @@ from ferrule_lint.semantics.calls import dispatch
 from ferrule_lint.semantics.data import (
     by_lot,
     filling,
+    filters,
     iteration,
     number_types,
     products,
@@ -258,8 +259,11 @@ def _yield(frame: Frame, e: f.Yield) -> Value:
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
     whole = type(e.value) is f.Starred
     even = yields.even_tests(frame.function.body, e.pos) if frame.function is not None else 0
-    frame.yielded_deps |= frame.round_deps() | (length_deps(value) if whole else NO_DEPS) | frame.path_deps(even)
-    local = None if iteration.re_yields(frame) else frame.path_divergence(even) or frame.round_divergence()
+    left_out, chosen = filters.of_yield(frame, e.pos, even)
+    frame.yielded_deps |= (
+        frame.round_deps() | (length_deps(value) if whole else NO_DEPS) | frame.path_deps(even) | chosen
+    )
+    local = None if iteration.re_yields(frame) else frame.path_divergence(even) or frame.round_divergence() or left_out
     local = local or (rounds_of(value) if whole else None)
     if local is not None:
         known = frame.yielded_length or local
