@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import shares
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -44,6 +46,37 @@ def of_slice(frame: Frame, e: f.Subscript, base: Value) -> tuple[Divergence, boo
             shape = divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             return shape, dim > 0
     return None
+
+
+def of_rounded_share(frame: Frame, e: f.Subscript, base: Value) -> tuple[Divergence, bool] | None:
+    """Why the rank's share `base[rank * n : (rank + 1) * n]` of a tensor, in any dimension, is of another size on each
+    rank, and whether that is not the first one: `n` was rounded up, which leaves less for the last. Who asks for a
+    remainder in the same function sees to it that there is none."""
+    if base.multiple or base.filled or base.divergence is not None or frame.function is None:
+        return None
+    parts = e.index.elements if type(e.index) is f.Sequence else (e.index,)
+    for dim, part in enumerate(parts):
+        if type(part) is not f.Op or part.kind != "Slice" or not shares.is_rounded_up(frame, part):
+            continue
+        divergence = frame.eval(part.operands[0]).divergence
+        if divergence is None or divergence.kind != "rank" or _asks_for_remainder(frame.function.body):
+            return None
+        note = f"`{shown(e)}` {_SHORTER}"
+        return divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), dim > 0
+    return None
+
+
+#: how the step ends that says so
+_SHORTER = "is shorter on the last rank: the length of the shares was rounded up"
+
+
+def is_short_share(value: Value) -> bool:
+    """Whether a tensor is such a share and nothing else: what some ranks alone add to it is what they lack."""
+    return value.shape is not None and value.shape.why[-1].note.endswith(_SHORTER)
+
+
+def _asks_for_remainder(body: f.Body) -> bool:
+    return any(type(node) is f.Op and node.kind == "Mod" for node in walk(body))
 
 
 def to_whole_set(frame: Frame, e: f.Subscript) -> bool:

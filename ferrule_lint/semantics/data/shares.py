@@ -40,6 +40,13 @@ def is_even(frame: Frame, index: f.Op) -> bool:
     return length is not None and not _rounded_up(definition(frame, length))
 
 
+def is_rounded_up(frame: Frame, index: f.Op) -> bool:
+    """Whether a slice is a rank's share of a length that was rounded up: `[rank * n : (rank + 1) * n]`."""
+    lower, upper, step = index.operands
+    length = _between(frame, lower, upper) if step == _NOTHING and lower != _NOTHING else None
+    return length is not None and _rounded_up(definition(frame, length))
+
+
 def as_far(frame: Frame, lower: f.Expr, upper: f.Expr) -> bool:
     """Whether two numbers that differ by rank are as far from each other on each: `rank * n`, `(rank + 1) * n`."""
     return _between(frame, lower, upper) is not None

@@ -355,6 +355,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     sized_by = value.shape_deps | _at_all(counted(value)) | parts.shape_deps | given
     missing = several and local is not None and filling.reckons_what_is_missing(frame, arguments.expr)
     missing = missing or (several and local is None and _adds_what_is_missing(frame, arguments.expr))
+    missing = missing or (several and local is not None and any(map(cutting.is_short_share, value.items or ())))
     filled = several and (parts.filled or missing)
     even = missing or not several
     if not even and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):
@@ -374,6 +375,8 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
     source = arguments.positional[0] if arguments.positional else receiver or Value()
     padded = source.padded
     local = frame.path_divergence()
+    if local is not None and cutting.is_short_share(source):
+        return source._replace(shape=None, uneven_last=False, filled=True)
     uneven = local is not None and local.kind in _LOCAL and not filling.reckons_what_is_missing(frame, arguments.expr)
     if local is not None and uneven and not _up_to_length(frame, arguments):
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, "padded on some ranks only")))

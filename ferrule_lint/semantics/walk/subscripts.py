@@ -112,7 +112,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     selected = selection.of_index(frame, e, base, index)
     if selected is not None:
         value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
-    elif (cut := cutting.of_slice(frame, e, base)) is not None:
+    elif (cut := cutting.of_slice(frame, e, base) or cutting.of_rounded_share(frame, e, base)) is not None:
         value = value._replace(shape=cut[0], uneven_last=cut[1])
     elif (value.shape is not None or value.shape_deps) and selection.is_one_row(frame, e, base):
         value = value._replace(shape=None, shape_deps=NO_DEPS)
