@@ -190,7 +190,7 @@ def _one_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     if is_loader and loaders.holds_several(frame, expr):
         value = value._replace(uniform=False, loader=True)
     elif is_loader:
-        note = f"`{shown(expr)}` yields the rank's own batches"
+        note = loaders.yields_own(shown(expr))
         value = value._replace(
             uniform=False, data=frame.source(DP, "data", position(expr), note, Confidence.MEDIUM), loader=False
         )

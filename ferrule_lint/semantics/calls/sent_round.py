@@ -1,0 +1,62 @@
+"""Functions that send what they are given from one rank to the others, and hand back on each what it has now:
+
+    if rank == ranks[0]:
+        for other in ranks[1:]:
+            send(x, other)
+    else:
+        x = recv(ranks[0])
+    return x
+
+That is a broadcast: behind it the ranks have the same, however different they were. Which ranks these are is not to be
+told, so that nothing is said of what comes back.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.entities import FunctionInfo
+
+_SENDS = re.compile(r"_*i?send(_\w+)?")
+_RECEIVES = re.compile(r"_*(i?recv|receive)(_\w+)?")
+
+
+def sends_round(function: FunctionInfo) -> bool:
+    """Whether a function does that with one of its parameters."""
+    names = {last_name(call.func) for call in function.calls}
+    if not any(map(_SENDS.fullmatch, names)) or not any(map(_RECEIVES.fullmatch, names)):
+        return False
+    last = function.body[-1] if function.body else None
+    name = place_name(last.value) if type(last) is f.Return and last.value is not None else ""
+    if not name or all(name != parameter.name for parameter in function.parameters):
+        return False
+    return any(
+        type(s) is f.If
+        and any(_sends(one, name) and _receives(other, name) for one, other in ((s.body, s.orelse), (s.orelse, s.body)))
+        for s in function.body
+    )
+
+
+def _sends(arm: f.Body, name: str) -> bool:
+    """Whether an arm sends something, and does not set it."""
+    sent = any(
+        type(node) is f.Call
+        and _SENDS.fullmatch(last_name(node.func)) is not None
+        and any(place_name(given) == name for given in node.args)
+        for node in walk(arm)
+    )
+    return sent and not any(type(node) is f.Assign and name in map(place_name, node.targets) for node in walk(arm))
+
+
+def _receives(arm: f.Body, name: str) -> bool:
+    """Whether an arm sets something to what it receives."""
+    return any(
+        type(node) is f.Assign
+        and name in map(place_name, node.targets)
+        and type(node.value) is f.Call
+        and _RECEIVES.fullmatch(last_name(node.value.func)) is not None
+        for node in arm
+    )
