@@ -25,16 +25,17 @@ def is_made_beside(frame: Frame, called: f.Expr) -> bool:
     if type(called) is not f.Name or frame.function is None or not frame.version(called.id):
         return False
     body, name = frame.function.body, called.id
+    given = {
+        node.id
+        for call in walk(body)
+        if type(call) is f.Call and _imported(frame, last_name(call.func)) in frame.models.wrapping
+        for node in call.args
+        if type(node) is f.Name
+    }
     made = list(assigning(body, name))
-    if not made or not all(type(s.value) is f.Call and _begins_elsewhere(s.value, name) for s in made):
+    if not given - {name} or not made or _is_handed_over(body, name):
         return False
-    wraps = any(
-        type(node) is f.Call
-        and _imported(frame, last_name(node.func)) in frame.models.wrapping
-        and any(type(given) is f.Name and given.id != name for given in node.args)
-        for node in walk(body)
-    )
-    return wraps and not _is_handed_over(body, name)
+    return all(type(s.value) is f.Call and _begins_elsewhere(s.value, name, given) for s in made)
 
 
 def _imported(frame: Frame, name: str) -> str:
@@ -43,10 +44,12 @@ def _imported(frame: Frame, name: str) -> str:
     return dotted.rpartition(".")[2]
 
 
-def _begins_elsewhere(call: f.Call, name: str) -> bool:
-    """Whether a call makes something new, or is a method of the module itself: `tower = tower.to(device)`."""
+def _begins_elsewhere(call: f.Call, name: str, given: set[str]) -> bool:
+    """Whether a call makes something new, and no part of what is wrapped (`getattr(model, "tower")`), or is a method of
+    the module itself: `tower = tower.to(device)`."""
     own = type(call.func) is f.Attr and place_name(call.func.base) == name
-    return own or not any(type(node) is f.Name and node.id == name for node in walk((call,)))
+    mentioned = {node.id for node in walk((call,)) if type(node) is f.Name}
+    return own or not mentioned & (given | {name})
 
 
 def _is_handed_over(body: f.Body, name: str) -> bool:
