@@ -251,7 +251,8 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     argument = model.wrapped or Argument("module", 0)
     expr = arguments.expression(argument.name, argument.position)
     value = arguments.value_of(expr) if expr is not None else None
-    if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
+    several = model.wraps == "shards" or model.by_strategy
+    if len(arguments.positional) > 1 and several and argument.position == 0 and not arguments.keywords:
         pairs = zip_longest(arguments.expr.args[: len(arguments.positional)], arguments.positional)
         items = tuple([_launched(frame, model, dealt_out(v._replace(const=None)), e) for e, v in pairs])
         return Value(items=items, module=any(v.module for v in items))
