@@ -15,7 +15,6 @@ from ferrule_lint.semantics.calls import (
     forwards,
     in_one_piece,
     own_padders,
-    sent_round,
     sharded_only,
 )
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
@@ -153,7 +152,7 @@ def _call(
     set_by_calls.after_call(frame, function, info, call)
     if summary.hands_back in bound:
         return _handed_back(bound[summary.hands_back], summary)
-    if sent_round.sends_round(function):
+    if function.traits.sends_round:
         return UNKNOWN
     made = own_padders.result(frame, function, summary, instantiate(frame, summary, bound, pos))
     return through_calls.under_name(frame, made, own)

@@ -14,29 +14,24 @@ told, so that nothing is said of what comes back.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name, place_name
-from ferrule_lint.semantics.project.entities import FunctionInfo
 
 _SENDS = re.compile(r"_*i?send(_\w+)?")
 _RECEIVES = re.compile(r"_*(i?recv|receive)(_\w+)?")
 
 
-def sends_round(function: FunctionInfo) -> bool:
+def sends_round(body: f.Body, parameters: Collection[str]) -> bool:
     """Whether a function does that with one of its parameters."""
-    names = {last_name(call.func) for call in function.calls}
-    if not any(map(_SENDS.fullmatch, names)) or not any(map(_RECEIVES.fullmatch, names)):
-        return False
-    last = function.body[-1] if function.body else None
+    last = body[-1] if body else None
     name = place_name(last.value) if type(last) is f.Return and last.value is not None else ""
-    if not name or all(name != parameter.name for parameter in function.parameters):
-        return False
-    return any(
+    return name in parameters and any(
         type(s) is f.If
         and any(_sends(one, name) and _receives(other, name) for one, other in ((s.body, s.orelse), (s.orelse, s.body)))
-        for s in function.body
+        for s in body
     )
 
 
