@@ -1,5 +1,5 @@
-"""Flags of an object that another one is built around: `trainer = Trainer(net, state)`, whose methods set `state.ended`
-under a test of local data, by way of what it has kept (`self.state`). Who has made both asks the object itself.
+"""Attributes of an object that another one is built around: `trainer = Trainer(net, state)`, whose methods set
+`state.ended` under a test of local data, by way of what it has kept (`self.state`). Who has made both asks the object.
 """
 
 from __future__ import annotations
@@ -26,6 +26,15 @@ def leave(frame: Frame, owner: str, name: str, value: Value) -> None:
     for attribute in dict.fromkeys(frame.own_attribute(place) for place in (owner, *others)):
         if attribute:
             frame.also_left(f"{attribute}.{name}", value)
+
+
+def assigned(frame: Frame, place: str, value: Value) -> None:
+    """An attribute that is assigned: `state.score = score`, where `state` is what the instance keeps."""
+    owner, _, name = place.rpartition(".")
+    if not owner or ("." not in owner and owner not in frame.aliases) or frame.light or "[" in place:
+        return
+    if value.divergence is not None or frame.conditions:
+        leave(frame, owner, name, frame.analysis.as_state(frame, place, value))
 
 
 def by_its_own_name(frame: Frame, owner: str, name: str, value: Value) -> None:
