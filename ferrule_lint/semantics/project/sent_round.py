@@ -17,7 +17,8 @@ import re
 from collections.abc import Collection
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.plain import plain
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 _SENDS = re.compile(r"_*i?send(_\w+)?")
@@ -26,12 +27,13 @@ _RECEIVES = re.compile(r"_*(i?recv|receive)(_\w+)?")
 
 def sends_round(body: f.Body, parameters: Collection[str]) -> bool:
     """Whether a function does that with one of its parameters."""
-    last = body[-1] if body else None
-    name = place_name(last.value) if type(last) is f.Return and last.value is not None else ""
-    return name in parameters and any(
-        type(s) is f.If
-        and any(_sends(one, name) and _receives(other, name) for one, other in ((s.body, s.orelse), (s.orelse, s.body)))
-        for s in body
+    returned = {place_name(s.value) for s in statements(body) if type(s) is f.Return and s.value is not None}
+    return any(
+        _sends(one, name) and _receives(other, name)
+        for name in returned.intersection(parameters)
+        for s in statements(plain(body))
+        if type(s) is f.If
+        for one, other in ((s.body, s.orelse), (s.orelse, s.body))
     )
 
 
