@@ -25,6 +25,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "kind": ("", "rank", "data", "host", "structure"),
     "wraps": ("", "shards", "ddp"),
     "wraps_all": ("", "shards", "ddp"),
+    "strategy": ("", "shards", "stage", "named"),
     "results": ("", "module", "loader"),
     "context": ("", "enter", "exit", "both"),
     "confidence": ("high", "medium", "low"),

@@ -98,6 +98,11 @@ class CallModel:
     wraps_by: tuple[Argument, ...] = ()
     #: how all modules are wrapped that a program runs with what this makes: "ddp" or "shards"
     wraps_all: str = ""
+    #: what this makes may shard the modules that an object is to wrap which is made with it (`Fabric(strategy=...)`):
+    #: always ("shards"), by its `stage` ("stage") or by the text that it is given ("named")
+    strategy: str = ""
+    #: ... and this wraps them so, in a file that makes such a thing
+    by_strategy: bool = False
     #: creates a process group or mesh: every rank of the default group has to call it
     creates_group: bool = False
     #: reads the content of the tensor it is called on (`item`, `any`, `tolist`)

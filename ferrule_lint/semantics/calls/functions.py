@@ -14,6 +14,7 @@ from ferrule_lint.semantics.calls import (
     evaluated,
     forwards,
     in_one_piece,
+    own_padders,
     sharded_only,
 )
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
@@ -153,7 +154,10 @@ def _call(
     set_by_calls.after_call(frame, function, info, call)
     if summary.hands_back in bound:
         return _handed_back(bound[summary.hands_back], summary)
-    return through_calls.under_name(frame, instantiate(frame, summary, bound, pos), own)
+    if function.traits.sends_round:
+        return UNKNOWN
+    made = own_padders.result(frame, function, summary, instantiate(frame, summary, bound, pos))
+    return through_calls.under_name(frame, made, own)
 
 
 def _context(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None) -> Context:

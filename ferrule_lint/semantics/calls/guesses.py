@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.loaders import yields_own
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.project.entities import by_id
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -25,6 +27,14 @@ _SIZES = ("shape", "padded", "emptiness")
 def without(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     """A result whose divergence, or size, rests on the name of a parameter: what is passed should know of it, too."""
     told = (result.data, result.divergence, result.length, result.presence)
+    if any(d is not None for d in told) and (whole := _given_data_sets(frame, summary, bound)):
+        begun: dict[str, Any] = {
+            facet: d.at_most(Confidence.LOW)
+            for facet, d in zip(_TOLD, told, strict=True)
+            if d is not None and d.why and d.why[0].note in whole
+        }
+        result = result._replace(**begun)
+        told = (result.data, result.divergence, result.length, result.presence)
     sizes = (result.shape, result.padded, result.emptiness)
     if not any(d is not None and d.assumed for d in told + sizes):
         return result
@@ -41,6 +51,20 @@ def without(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, V
         facet: _confirmed(d) if passed else d.at_most(Confidence.LOW).then(step) for facet, d in found
     }
     return result._replace(**changed)
+
+
+def _given_data_sets(frame: Frame, summary: Summary, bound: Mapping[str, Value]) -> set[str]:
+    """What a function says of parameters that it walks as loaders of the rank's own batches, where a whole data set of
+    the project is passed."""
+    names = frame.analysis.names
+    return {
+        yields_own(parameter.name)
+        for parameter in (() if summary.function is None else summary.function.parameters)
+        if (given := bound.get(parameter.name)) is not None
+        and given.types
+        and not given.loader
+        and all(names.method(c, "__getitem__") and not names.method(c, "__iter__") for c in by_id(given.types))
+    }
 
 
 def _hands_on_inputs(frame: Frame, pos: f.Pos) -> bool:

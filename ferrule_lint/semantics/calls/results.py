@@ -45,7 +45,7 @@ def result_of(
         note = f"`{render(e.func)}` has no order that ranks share"
         return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
     if model.pads:
-        return _of_one_size(arguments.positional[0] if arguments.positional else UNKNOWN)
+        return of_one_size(arguments.positional[0] if arguments.positional else UNKNOWN)
     sized = model.sized_by
     if model.ragged and sized is not None and arguments.expression(sized.name, sized.position) is not None:
         return _of_size_given(arguments, receiver, sized)
@@ -138,10 +138,10 @@ def _looks_for(call: f.Call) -> bool:
     return type(asked) is f.Compare and asked.ops == ("==",)
 
 
-def _of_one_size(value: Value) -> Value:
+def of_one_size(value: Value) -> Value:
     """A tensor that is brought to the same size on all ranks, or a tuple of such."""
     deps = recast(value.deps, ITEM, FLOWS)
-    items = tuple([_of_one_size(v) for v in value.items]) if value.items is not None else None
+    items = tuple([of_one_size(v) for v in value.items]) if value.items is not None else None
     return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS, items=items)
 
 
@@ -150,7 +150,7 @@ def _of_size_given(arguments: Arguments, receiver: Value | None, sized: Argument
     first = len(arguments.positional) if sized.position is None else sized.position
     counted = [*arguments.positional[:first], *([receiver] if receiver is not None else [])]
     others = [*arguments.positional[first:], *arguments.keywords.values()]
-    return computed([*map(_of_one_size, counted), *others])._replace(shape=None)
+    return computed([*map(of_one_size, counted), *others])._replace(shape=None)
 
 
 def _told(arguments: Arguments, argument: Argument | None) -> Value | None:
@@ -251,7 +251,8 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     argument = model.wrapped or Argument("module", 0)
     expr = arguments.expression(argument.name, argument.position)
     value = arguments.value_of(expr) if expr is not None else None
-    if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
+    several = model.wraps == "shards" or model.by_strategy
+    if len(arguments.positional) > 1 and several and argument.position == 0 and not arguments.keywords:
         pairs = zip_longest(arguments.expr.args[: len(arguments.positional)], arguments.positional)
         items = tuple([_launched(frame, model, dealt_out(v._replace(const=None)), e) for e, v in pairs])
         return Value(items=items, module=any(v.module for v in items))

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.data import shares
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, shown
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -58,6 +58,8 @@ def of_rounded_share(frame: Frame, e: f.Subscript, base: Value) -> tuple[Diverge
     for dim, part in enumerate(parts):
         if type(part) is not f.Op or part.kind != "Slice" or not shares.is_rounded_up(frame, part):
             continue
+        if len(parts) == 1 and not _is_tensor(frame.function.body, place_name(e.base)):
+            return None  # of a list, whose items are as large as they were
         divergence = frame.eval(part.operands[0]).divergence
         if divergence is None or divergence.kind != "rank" or _asks_for_remainder(frame.function.body):
             return None
@@ -73,6 +75,16 @@ _SHORTER = "is shorter on the last rank: the length of the shares was rounded up
 def is_short_share(value: Value) -> bool:
     """Whether a tensor is such a share and nothing else: what some ranks alone add to it is what they lack."""
     return value.shape is not None and value.shape.why[-1].note.endswith(_SHORTER)
+
+
+#: attributes by which a tensor is told from a list
+_OF_TENSORS = frozenset({"shape", "dtype", "device", "size", "ndim", "dim"})
+
+
+def _is_tensor(body: f.Body, place: str) -> bool:
+    """Whether a function asks something for what only a tensor has."""
+    attributes = (node for node in walk(body) if type(node) is f.Attr and node.attr in _OF_TENSORS)
+    return bool(place) and any(place_name(node.base) == place for node in attributes)
 
 
 def _asks_for_remainder(body: f.Body) -> bool:

@@ -13,6 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk, way_to
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import kinds
 from ferrule_lint.semantics.data.accumulators import FILLS
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
@@ -216,9 +217,10 @@ def of_all(frame: Frame, walked: Value, pos: f.Pos) -> tuple[Divergence | None, 
 
 
 def _undecided(conditions: Sequence[Formula]) -> list[Atom]:
-    """The tests that are not the same on all ranks for certain; that a key is among some others says little of data."""
+    """The tests that are not the same on all ranks for certain; that a key is among some others, or of which kind a
+    tensor is, says little of data."""
     found = (a for formula in conditions for a in atoms(formula))
-    return [a for a in found if not a.key.startswith("=") and " in " not in a.key]
+    return [a for a in found if not a.key.startswith("=") and " in " not in a.key and not kinds.is_question(a.key)]
 
 
 def _names(atom: Atom) -> set[str]:

@@ -150,3 +150,8 @@ def _base(expr: f.Expr) -> f.Expr:
         else:
             break
     return expr
+
+
+def yields_own(walked: str) -> str:
+    """What is said of something that is walked, and is a loader."""
+    return f"`{walked}` yields the rank's own batches"

@@ -40,13 +40,15 @@ _OF_DATA = frozenset({"Exception", "BaseException", "RuntimeError", "ValueError"
 
 def met(formula: Formula, a: Value, b: Value) -> Reach | None:
     """What a place reaches where two arms meet: under a divergent condition, some of it on some ranks only. What an arm
-    reaches on some ranks only stays so, whatever the other one does: which of them is taken is a setting."""
+    reaches on some ranks only stays so, whatever the other one does: which of them is taken is a setting. An arm that
+    is for evaluation alone has no backward pass."""
     one, other = a.reach, b.reach
     union = reaching(one, other)
     if union is None or one is None or other is None or not union.outputs:
         return union
     divergence, deps = divergence_of(formula), deps_of(formula)
-    partly = set(one.partly | other.partly)
+    trained = [arm.partly for arm, test in ((one, formula), (other, negate(formula))) if not _is_evaluation(test)]
+    partly = set(NOTHING.union(*trained))
     if (divergence is None and deps) or (divergence is not None and divergence.kind in KINDS):
         for mine, value, theirs in ((one, b, other), (other, a, one)):
             nothing = value.const is not None or (not theirs.outputs and not theirs.partly)

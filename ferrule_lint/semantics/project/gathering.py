@@ -48,6 +48,8 @@ class Gathering:
     def __init__(self, analysis: Analysis, seen: Evidence) -> None:
         self._analysis = analysis
         self._seen = seen
+        #: whether the file that is looked at makes a strategy which shards what is set up with it
+        self._in_parts = False
 
     def look(self) -> None:
         """Go through the files that mention something which wraps modules."""
@@ -65,6 +67,7 @@ class Gathering:
                 calls = list(wrapping_calls.in_file(module, wrapping))
             if calls:
                 seen.calls[path] = tuple(_told(calls))
+            self._in_parts = any(strategies.makes_parts(self._analysis, module, c.meant) for c in calls)
             for owner, number, call, meant in calls:
                 _settle(seen, meant)
                 if last_name(meant.func) in wrapping:
@@ -92,6 +95,8 @@ class Gathering:
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
             shards = model is not None and model.wraps == "shards"
+            if model is not None and model.by_strategy and self._in_parts:
+                model = replace(model, wraps="shards")
             if model is not None and shards and own_wrapping.is_for_ddp(self._analysis, module, owner, call):
                 model = replace(model, wraps="ddp", configured=False)
         if model is not None and not serves and _tells_sharding(self._analysis, model, (module, owner), call):

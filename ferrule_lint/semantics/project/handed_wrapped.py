@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, way_to
-from ferrule_lint.semantics.project import begun
+from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project import begun, strategies
 from ferrule_lint.semantics.project.built_around import MOVES
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 
@@ -69,6 +70,9 @@ class _Way:
     def _pass_by(self, s: f.Stmt, mine: list[f.Name]) -> None:
         if type(s) is f.Assign and s.value is not None and any(target in mine for target in s.targets):
             self.wrapper, self.bound = _made_by(self._analysis, self._module, s.value, self._name, self.wrapper), True
+        elif type(s) is f.Assign and any(_is_first_of(target, self._name) for target in s.targets):
+            # `model, optimizer = fabric.setup(model, optimizer)`
+            self.wrapper, self.bound = _set_up_by(self._analysis, self._module, s.value), True
         elif type(s) is f.ExprStmt and type(s.value) is f.Call:
             self.wrapper = _made_by(self._analysis, self._module, s.value, self._name) or self.wrapper
         elif type(s) is f.If:
@@ -91,6 +95,15 @@ class _Way:
         self.bound = any(bound for _, bound in after)
 
 
+def _is_first_of(target: f.Expr, name: str) -> bool:
+    return type(target) is f.Sequence and place_name(target.elements[0] if target.elements else None) == name
+
+
+def _set_up_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr | None) -> str:
+    """What a call puts a module in that wraps it as the strategies do which the file makes."""
+    return strategies.IN_PARTS if type(expr) is f.Call and strategies.sets_up_in_parts(analysis, module, expr) else ""
+
+
 def _made_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr, name: str = "", before: str = "") -> str:
     """What an expression puts a module in; `before`: what a name is in, which is moved (`model = model.cuda()`)."""
     if type(expr) is not f.Call:
@@ -100,7 +113,7 @@ def _made_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr, name: str = "
         return before if type(base) is f.Name and base.id == name else _made_by(analysis, module, base, name, before)
     entity = analysis.names.resolve(expr.func, module)
     if not isinstance(entity, External):
-        return ""
+        return _set_up_by(analysis, module, expr)
     role = analysis.models.class_(entity.dotted)
     if role is not None and role.role == "sharded":
         return analysis.models.canonical(entity.dotted)

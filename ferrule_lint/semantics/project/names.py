@@ -88,7 +88,7 @@ class Names:
         self.reads.ask("module", dotted)
         candidates = self._by_suffix.get(dotted)
         if not candidates:
-            return None
+            return None if exact else self._in_whole(dotted, near)
         if exact:
             return next((m for m in candidates if m.name == dotted), None)
         roots = [m for m in candidates if self._starts_at_root(m, dotted)]
@@ -104,12 +104,33 @@ class Names:
     def _beside(self, candidates: list[ModuleInfo], dotted: str, near: ModuleInfo) -> ModuleInfo | None:
         """The file by a name that lies next to the one which imports it, or in a folder above, though these are
         packages. What imports relatively is no script, and finds nothing there."""
-        if dotted.partition(".")[0] in sys.stdlib_module_names or (self._is_library and self._is_library(dotted)):
-            return None
-        if any(relative for _, relative in (*near.bound.values(), *near.starred)):
+        if self._is_known(dotted) or any(relative for _, relative in (*near.bound.values(), *near.starred)):
             return None
         above = (m for m in candidates if m is not near and _is_above(m, dotted, near))
         return max(above, key=lambda m: len(m.parts), default=None)
+
+    def _in_whole(self, dotted: str, near: ModuleInfo) -> ModuleInfo | None:
+        """The file by a name that begins with one for the whole project, where its own folder is a package: that is
+        called whatever somebody has called the folder. Only a file in a folder is meant so for certain."""
+        head, _, rest = dotted.partition(".")
+        if self._whole is None or "." not in rest or head in self._by_suffix or self._is_known(dotted):
+            return None
+        self.reads.ask("module", rest)
+        length = len(self._whole) + rest.count(".") + 1
+        return next((m for m in self._by_suffix.get(rest, ()) if m is not near and len(m.parts) == length), None)
+
+    @cached_property
+    def _whole(self) -> tuple[str, ...] | None:
+        """The folder in which all files lie, if that is a package."""
+        folders = [m.parts if m.is_package else m.parts[:-1] for m in self.modules.values()]
+        first, last = min(folders, default=()), max(folders, default=())
+        common = first[: _shared(first, last)]
+        return common if ".".join(common) in self._packages else None
+
+    def _is_known(self, dotted: str) -> bool:
+        return dotted.partition(".")[0] in sys.stdlib_module_names or (
+            self._is_library is not None and self._is_library(dotted)
+        )
 
     def _starts_at_root(self, module: ModuleInfo, dotted: str) -> bool:
         length = dotted.count(".") + 1

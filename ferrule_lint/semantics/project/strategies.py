@@ -7,11 +7,16 @@ since version 2; before, by default, it did. https://lightning.ai/docs/pytorch/s
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.entities import External, ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
 
 _DDP = re.compile(r"['\"]ddp(_(spawn|fork|notebook))?(_find_unused_parameters_(true|false))?['\"]")
 _SHARDS = re.compile(r"['\"](fsdp(_native)?(_full_shard_offload)?|deepspeed_stage_3\w*)['\"]")
@@ -49,3 +54,31 @@ def strategy_of(model: CallModel, call: f.Call, dotted: str) -> Strategy | None:
     tolerant = any(map(_TOLERANT.search, ddp))
     strict = any(map(_STRICT.search, ddp)) or not dotted.startswith(_OF_ANY_VERSION)
     return Strategy(False, strict and not tolerant, tolerant)
+
+
+#: what a module is in that is set up with a strategy which shards it, whatever engine that is
+IN_PARTS = "torch.distributed.fsdp.FullyShardedDataParallel"
+
+
+def sets_up_in_parts(analysis: Analysis, module: ModuleInfo, call: f.Call) -> bool:
+    """Whether a call wraps a module as the strategies do that its file makes, and one of these shards it."""
+    model = analysis.models.method(call.func.attr, last_name(call.func.base)) if type(call.func) is f.Attr else None
+    if model is None or not model.by_strategy or not call.args:
+        return False
+    return any(makes_parts(analysis, module, made) for _, calls in module.calls() for made in calls)
+
+
+def makes_parts(analysis: Analysis, module: ModuleInfo, call: f.Call) -> bool:
+    """Whether a call makes a strategy, or an object with one, that shards what is set up with it."""
+    entity = analysis.names.resolve(call.func, module) if last_name(call.func) in analysis.models.wrapping else None
+    model = analysis.models.call(entity.dotted) if isinstance(entity, External) else None
+    return model is not None and _shards_what_is_set_up(model, call)
+
+
+def _shards_what_is_set_up(model: CallModel, call: f.Call) -> bool:
+    texts = [node.text for node in walk(call) if type(node) is f.Const]
+    if model.strategy == "named":
+        return any(map(_SHARDS.fullmatch, texts))
+    if model.strategy == "stage":
+        return ("stage", f.Const("3")) in call.keywords
+    return model.strategy == "shards" and not any("NO_SHARD" in text for text in texts)

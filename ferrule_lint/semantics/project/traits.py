@@ -10,6 +10,7 @@ from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.text import called_name, place_name
 from ferrule_lint.semantics.project.fills import Fill, fills
+from ferrule_lint.semantics.project.sent_round import sends_round
 
 #: statements that assign nothing, and end nothing
 _ASSIGN_NOTHING = frozenset({f.ExprStmt, f.Assert, f.If})
@@ -26,8 +27,10 @@ class Traits:
 
     def all(self) -> tuple[object, ...]:
         """All of them, to see whether those of another version are the same."""
+        said: tuple[object, ...]
         said = (self.says_nothing, self.returns, self.raises, self.returned_name, self.returns_numbers)
-        return *said, self._compared, self.counted, tuple(self.filled.items()), self.entered, self.run, self.set_again
+        said = (*said, self._compared, self.counted, tuple(self.filled.items()), self.entered)
+        return *said, self.run, self.set_again, self.sends_round
 
     @cached_property
     def says_nothing(self) -> bool:
@@ -72,6 +75,11 @@ class Traits:
         """Whether it returns nothing but things with their numbers: `return enumerate(tqdm(loader))`."""
         returned = [s.value for s in statements(self._body) if type(s) is f.Return]
         return bool(returned) and all(type(e) is f.Call and called_name(e) == "enumerate" for e in returned)
+
+    @cached_property
+    def sends_round(self) -> bool:
+        """Whether it sends a parameter from one rank to the others, and hands back what each has now."""
+        return sends_round(self._body, self._parameters)
 
     @cached_property
     def run(self) -> frozenset[str]:

@@ -28,7 +28,7 @@ from ferrule_lint.semantics.sources import (
     rank_names,
     trained_losses,
 )
-from ferrule_lint.semantics.walk import stored
+from ferrule_lint.semantics.walk import kept_in_part, stored
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -190,7 +190,7 @@ def _one_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     if is_loader and loaders.holds_several(frame, expr):
         value = value._replace(uniform=False, loader=True)
     elif is_loader:
-        note = f"`{shown(expr)}` yields the rank's own batches"
+        note = loaders.yields_own(shown(expr))
         value = value._replace(
             uniform=False, data=frame.source(DP, "data", position(expr), note, Confidence.MEDIUM), loader=False
         )
@@ -278,6 +278,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             value = number_types.of_name(target, source, batch_names.of_target(frame, target, source, value))
         value = trained_losses.of_target(frame, target, value)
         frame.write(place, value, source is not None and value.const is None and _made_of(place, source))
+        kept_in_part.assigned(frame, place, value)
 
 
 def _is_how_many(frame: Frame, target: f.Expr, value: Value) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.data import filters
+from ferrule_lint.semantics.data import filters, kinds
 from ferrule_lint.semantics.data.ordering import length_deps, no_order, numbers
 from ferrule_lint.semantics.domain.conditions import Formula, connect
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
@@ -71,6 +71,8 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
             for test in generator.conditions:
                 formula, value = condition(frame, test)
                 conditions.append(formula)
+                if kinds.asks(frame, test):
+                    continue
                 if not (iterable.multiple and value.observed is not None and value.observed.kind == "rank"):
                     filtered = worse(filtered, value.observed)
                 asked = (formula,)

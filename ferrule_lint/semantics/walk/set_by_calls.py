@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, place_name, shown
 from ferrule_lint.semantics.project.fills import FIRST, ITEMS, KEYWORDS, MAKING
+from ferrule_lint.semantics.walk import kept_in_part
 from ferrule_lint.semantics.walk.stored import is_empty
 
 if TYPE_CHECKING:
@@ -58,9 +59,10 @@ def after_call(frame: Frame, function: FunctionInfo, info: ClassInfo | None, cal
                 frame.renew(place)
             continue
         frame.write(place, Value(uniform=True, const=flag))
+        set_here = frame.analysis.as_state(frame, place, Value(uniform=True, const=flag))
         if not surely:
-            set_here = frame.analysis.as_state(frame, place, Value(uniform=True, const=flag))
             frame.env[place] = join2(before, set_here)._replace(const=None, items=None, uniform=False)
+        kept_in_part.leave(frame, owner, name, set_here)
     if _is_near(frame, owner):
         _fill(frame, function, info, call, owner, guard)
         if guard.kind != "rank":

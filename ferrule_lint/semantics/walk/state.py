@@ -25,7 +25,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.options import of_instance
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import each_of, set_back, stored
+from ferrule_lint.semantics.walk import each_of, kept_in_part, set_back, stored
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -219,6 +219,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
         merged = _with(frame.read(place) or frame.eval(part_of(base, f".{name}")), now)
         frame.env[place] = merged
         frame.renew(place)
+        kept_in_part.by_its_own_name(frame, owner, name, merged)
         if owner == frame.self_name:
             frame.also_left(name, merged)
         elif frame.own_attribute(owner) and "." not in name:
