@@ -188,3 +188,18 @@ def test_what_a_shallow_clone_lacks(
     monkeypatch.chdir(root)
     assert cli_main.run(["--no-cache", "--since", "gone"]) == 2
     assert capsys.readouterr().err == "error: there is no revision 'gone' here\n"
+
+
+def test_what_a_changed_file_makes_go_wrong_elsewhere(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flagged = "import torch.distributed as dist\n\n\ndef sync(x, flag):\n    if flag:\n        dist.all_reduce(x)\n"
+    called = "from helper import sync\nimport torch.distributed as dist\n\n\ndef step(x):\n    "
+    (root / "helper.py").write_text(flagged.replace("flag:", "True:"))
+    (root / "caller.py").write_text(called + "sync(x, dist.get_rank() == 0)\n")
+    commit(root)
+    assert found(capsys, "--changed", "helper.py") == []
+    (root / "helper.py").write_text(flagged)
+    assert found(capsys, "--changed", "helper.py") == ["caller.py:6"]
+    commit(root)
+    (root / "helper.py").write_text(flagged + "\n\ndone = True\n")
+    assert found(capsys, "helper.py") == ["caller.py:6"]
+    assert found(capsys, "--changed", "helper.py") == []

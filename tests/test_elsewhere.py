@@ -95,3 +95,14 @@ def test_an_excluded_file_stays_out(here: Path, capsys: pytest.CaptureFixture[st
 
 def test_an_editor_is_told_of_its_file_alone(here: Path) -> None:
     assert lint([here / "helper.py"], load_settings(here), use_cache=False).findings == ()
+
+
+def test_what_is_written_down_is_of_the_files_that_are_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (here / "caller.py").read_bytes()
+    cli_main.run(["helper.py", "--add-suppressions"])
+    assert (here / "caller.py").read_bytes() == before
+    cli_main.run(["--write-baseline"])
+    cli_main.run(["helper.py", "--write-baseline"])
+    capsys.readouterr()
+    assert cli_main.run([]) == 0
+    assert "any more" not in capsys.readouterr().err

@@ -173,7 +173,9 @@ def _one_project(
     quiet: bool,
 ) -> tuple[Report, bool]:
     """The report of a run over `paths`, and whether fixes have changed something, or would."""
-    run = partial(_lint, paths, settings, use_cache=use_cache, quiet=quiet)
+    # an editor shows one file; and what is written down is written for the files that are named
+    elsewhere = not (contents or options["write_baseline"] or options["add_suppressions"] is not None)
+    run = partial(_lint, paths, settings, elsewhere=elsewhere, use_cache=use_cache, quiet=quiet)
     changes = read_changes(settings, options, from_stdin=bool(contents))
     changed = False
     if settings.fix or options["fix_only"] or options["diff"]:
@@ -236,7 +238,13 @@ def _show_files(paths: tuple[str, ...], settings: Settings) -> bool:
 
 
 def _lint(
-    paths: tuple[str, ...], settings: Settings, contents: dict[Path, bytes], *, use_cache: bool, quiet: bool
+    paths: tuple[str, ...],
+    settings: Settings,
+    contents: dict[Path, bytes],
+    *,
+    elsewhere: bool,
+    use_cache: bool,
+    quiet: bool,
 ) -> Report:
     from ferrule_lint import engine
 
@@ -248,7 +256,7 @@ def _lint(
             jobs=processors(),
             progress=progress,
             contents=contents,
-            elsewhere=not contents,
+            elsewhere=elsewhere,
         )
 
 
