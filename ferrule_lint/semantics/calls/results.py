@@ -24,6 +24,7 @@ from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import frozen
 from ferrule_lint.semantics.groups.group_members import is_of_one_rank
 from ferrule_lint.semantics.groups.of_call import group_axes
+from ferrule_lint.semantics.project import strategies
 from ferrule_lint.semantics.project.threads import ASKS
 from ferrule_lint.semantics.sources import first_rank, own_generators
 from ferrule_lint.semantics.sources.files import gives_a_sign
@@ -246,6 +247,13 @@ def _launched(frame: Frame, model: CallModel, value: Value, expr: f.Expr | None)
     return value if shards else value._replace(external=_COPIES)
 
 
+def _set_up(frame: Frame, arguments: Arguments, module: Value) -> Value:
+    """A module that is set up with a strategy which shards it, as its file says."""
+    if module.external is not None or not strategies.sets_up_in_parts(frame.analysis, frame.module, arguments.expr):
+        return module
+    return module._replace(external=strategies.IN_PARTS, module=True, unwrapped=False)
+
+
 def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     """A wrapper returns its module, from now on with hidden events."""
     argument = model.wrapped or Argument("module", 0)
@@ -255,6 +263,7 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     if len(arguments.positional) > 1 and several and argument.position == 0 and not arguments.keywords:
         pairs = zip_longest(arguments.expr.args[: len(arguments.positional)], arguments.positional)
         items = tuple([_launched(frame, model, dealt_out(v._replace(const=None)), e) for e, v in pairs])
+        items = (_set_up(frame, arguments, items[0]), *items[1:])
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
@@ -262,7 +271,7 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     wrapper = wrapper or value.external or model.makes or None
     module = value.module or bool(value.types) or wrapper is not None
     made = dealt_out(value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper))
-    made = _launched(frame, model, made, expr)
+    made = _set_up(frame, arguments, _launched(frame, model, made, expr))
     if wrapper is not None and wrapper == model.makes and type(expr) is f.Name and value.external is None:
         frame.env[expr.id] = made  # a function that shards what it is passed, and hands that back
         if not frame.conditions and frame.version(expr.id) == 0:
