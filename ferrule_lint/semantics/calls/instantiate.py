@@ -37,6 +37,7 @@ from ferrule_lint.semantics.domain.dependences import (
     ZERO,
     Deps,
     asked_for,
+    asked_for_by_callee,
     made_of,
     only,
     recast,
@@ -429,7 +430,10 @@ def _through(argument: Value, how: str) -> Value:
         deps = recast(argument.deps, TRUE, FLOWS)
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, TRUE), deps=deps)
     if how == PRESENT:
-        return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
+        # whether it is there is all that the result has of it, and of what it was made of
+        deps = asked_for_by_callee(argument.deps, PRESENT, argument.part)
+        there = None if argument.there else divergence_through(argument, PRESENT)
+        return Value(uniform=argument.uniform, divergence=there, deps=NO_DEPS if argument.there else deps)
     if how == HELD:
         deps = asked_for(argument.deps, True)
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, HELD), deps=deps)
