@@ -86,9 +86,9 @@ def _two_guesses(loop: Loop, occurrences: list[Occurrence]) -> bool:
     """Whether all that the rounds issue is what wrapping makes of a module, and there are as many of them as something
     of the data holds: a project mostly sees to it that this is the same everywhere, or wraps another module. What goes
     on until a test of the data ends it, or over what a test of each item has left, is mostly seen to by nobody."""
-    if loop.trip is not None and any(step.note == LEAVES_OUT for step in loop.trip.why):
-        return False
     if loop.tested or loop.trip is None or loop.trip.kind != "data" or loop.trip.confidence == Confidence.HIGH:
+        return False
+    if any(step.note == LEAVES_OUT for step in loop.trip.why):
         return False
     return all((o.event.op == "forward" and o.event.assumed) or o.event.op == "backward" for o in occurrences)
 

@@ -185,7 +185,7 @@ def _one_project(
             raise click.UsageError(
                 "--since and --changed choose what is reported; they go neither with --fix nor --diff"
             )
-        fixed = _fix(paths, settings, contents, options, use_cache=use_cache, quiet=quiet)
+        fixed = _fix(paths, settings, contents, options, elsewhere=elsewhere, use_cache=use_cache, quiet=quiet)
         changed = bool(fixed.repair.contents)
         report = fixing.apply(fixed, settings, diff=options["diff"], quiet=quiet)
     else:
@@ -266,6 +266,7 @@ def _fix(
     contents: dict[Path, bytes],
     options: dict[str, Any],
     *,
+    elsewhere: bool,
     use_cache: bool,
     quiet: bool,
 ) -> Fixed:
@@ -285,7 +286,7 @@ def _fix(
             progress=progress,
             contents=contents,
             accepted=accepted,
-            elsewhere=not contents,
+            elsewhere=elsewhere,
         )
 
 

@@ -110,26 +110,19 @@ def of_yield(frame: Frame, pos: f.Pos, even: int) -> tuple[Divergence | None, De
         return None, NO_DEPS
     loop, walked, start = frame.rounds[-1]
     conditions = frame.conditions[start : len(frame.conditions) - even]
-    tests = [s.test for s in _under_way(loop.body, pos) if type(s) is f.If]
-    if not conditions or len(_yields_in(loop.body)) > 1 or any(map(_counts, tests)):
+    if not conditions or sum(type(node) is f.Yield for node in walk(loop.body)) > 1:
+        return None, NO_DEPS
+    around = (block[i] for block, i in way_to(loop.body, pos))
+    if any(type(s) is f.If and _counts(s.test) for s in around):
         return None, NO_DEPS
     target = item(loop.target, loop.iterable, loop.body)
     divergence = left_out(frame, conditions, walked, target, frame.env, pos) if target is not None else None
     return divergence, decided_by(conditions, walked, target)
 
 
-def _yields_in(body: f.Body) -> list[f.Yield]:
-    return [node for node in walk(body) if type(node) is f.Yield]
-
-
 def _counts(test: f.Expr) -> bool:
     """Whether a test asks how many items there are: of a list alone, by a number of its own."""
     return type(test) is f.Compare and type(test.left) is f.Call and last_name(test.left.func) == "len"
-
-
-def _under_way(body: f.Body, pos: f.Pos) -> list[f.Stmt]:
-    """The statements of a block around a place, an outer one before those in it."""
-    return [block[i] for block, i in way_to(body, pos)]
 
 
 def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:

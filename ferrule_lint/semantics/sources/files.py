@@ -232,21 +232,20 @@ class Files:
         return next((found for a in call.args if (found := self._tested.get(key(a))) is not None), None)
 
     def write(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr], conditions: Sequence[Formula] = ()) -> None:
-        """A call under a rank guard, and these conditions; `meaning` tells what a name was last assigned."""
+        """A call that `may_write`, under a rank guard and these conditions; `meaning` tells what a name was set to."""
         name = last_name(call.func)
         # what has been found, and is not taken away before all have come who found it, is there for whoever looks later
         found = self._outcomes(conditions, _COMPARES)
         there = {step for step in self._open if found.get(step) and (name not in _TAKES_AWAY or step in self._awaited)}
         if name in _WRITES:
             self._something, self._waited_for = True, False
-        if name in _WRITES or name in _WRITES_TO or name in _LOADS_INTO:
-            written = {render(e) for a in _written(call) for e in (a, meaning(a))}
-            on_path = (name in _MAKES and not call.args) or (name == "open" and _is_path(call))
-            if on_path and type(call.func) is f.Attr:
-                written.add(render(call.func.base))
-            self._write_to(written, there | self._looks if name in _MAKES_FOLDERS else there, name in _MAKES_FOLDERS)
-            if name in _WRITES:
-                self._raced.update(step for step in self._open if step not in self._given and step not in there)
+        written = {render(e) for a in _written(call) for e in (a, meaning(a))}
+        on_path = (name in _MAKES and not call.args) or (name == "open" and _is_path(call))
+        if on_path and type(call.func) is f.Attr:
+            written.add(render(call.func.base))
+        self._write_to(written, there | self._looks if name in _MAKES_FOLDERS else there, name in _MAKES_FOLDERS)
+        if name in _WRITES:
+            self._raced.update(step for step in self._open if step not in self._given and step not in there)
 
     def _write_to(self, written: set[str], there: Collection[Step] = (), folders: bool = False) -> None:
         if folders:

@@ -13,6 +13,7 @@ from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget
 from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.walk import aliases
 
 if TYPE_CHECKING:
@@ -70,8 +71,5 @@ def _passed(frame: Frame, info: ClassInfo, attribute: str, call: f.Call) -> str:
     names = [p.name for p in init.parameters[1:]]
     if len(kept) != 1 or type(kept[0]) is not f.Name or kept[0].id not in names:
         return ""
-    number = names.index(kept[0].id)
-    given = next((v for k, v in call.keywords if k == kept[0].id), None)
-    if given is None and number < len(call.args):
-        given = call.args[number]
+    given = passed(call, init, True, kept[0].id)
     return given.id if type(given) is f.Name else ""
