@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ferrule_lint.checks.thrown_away import thrown_away
+from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.divergence.ruled_out import as_set
@@ -21,17 +22,20 @@ from ferrule_lint.semantics.project.programs import is_test
 
 def come_to(analysis: Analysis, function: FunctionInfo, settings: Mapping[str, bool]) -> bool:
     """Whether some call of the function, but for those in tests, is made on a stage between under some settings."""
-    return any(_is_on_the_way(trace, term, settings) for trace, term in _calls(analysis, function))
+    return any(_is_on_the_way(trace, term, settings) for trace, term in calls_of(analysis, function))
 
 
-def _calls(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[Trace, Term]]:
-    """The calls of a function, with the traces they stand in. What a model says of one is an event of its caller."""
+def calls_of(analysis: Analysis, function: FunctionInfo, without_use: bool = False) -> Iterator[tuple[Trace, Term]]:
+    """The calls of a function, with the traces they stand in; those whose result nobody wants `without_use` only. What
+    a model says of one is an event of its caller."""
     for module in analysis.names.mentioning(function.name):
         if is_test(module.path):
             continue
         for caller, every_call in module.calls():
             calls = [call for call in every_call if last_name(call.func) == function.name]
-            unused = {call.pos for call in calls if caller is not None and thrown_away(caller.body, call)}
+            unused: set[f.Pos] = set()
+            if caller is not None and not without_use:
+                unused = {call.pos for call in calls if thrown_away(caller.body, call)}
             used = [call for call in calls if call.pos not in unused]
             if not used:
                 continue

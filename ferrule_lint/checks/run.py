@@ -39,6 +39,7 @@ from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.survivors import without_those_who_left
 from ferrule_lint.checks.two_programs import of_two_programs
 from ferrule_lint.checks.workers import sent_to_workers
+from ferrule_lint.checks.worlds import check as worlds
 from ferrule_lint.checks.wraps import with_wraps
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.types import Body
@@ -291,6 +292,8 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         found += p2p.check(trace, name, body)
         found += roles.check(trace, name, body)
         found += rings.check(trace, name, body, lambda: _of_class(frame), lambda: rings.waits_for_nobody(frame.module))
+        if not any(one.code == "FER303" for one in found):
+            found += worlds.check(frame, trace, name, body)
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:

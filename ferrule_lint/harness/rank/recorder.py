@@ -109,6 +109,8 @@ class Recorder:
         frame = None if kernel is None else kernel.f_back
         call = call_of(frame)
         root = arguments.get(known.root, -1) if known.root else -1
+        # a place that the group does not have is torch's to refuse
+        peer = members[root] if 0 <= root < len(members) else root
         details: dict[str, Any] = {"tensors": tuple(_specs(arguments.get(known.tensors)))}
         if name in _ALL_TO_ALL:
             details = _all_to_all(name, arguments, len(members))
@@ -119,8 +121,8 @@ class Recorder:
             details["connects"] = self._connects(name, (group, members), process_group, arguments)
         else:
             details["is_async"] = not call.blocking
-            if root >= 0:
-                details |= self._connection((group, members, known.kind, members[root]), process_group, arguments, call)
+            if peer >= 0:
+                details |= self._connection((group, members, known.kind, peer), process_group, arguments, call)
         self._issue(
             kind=known.kind,
             op=known.op,
@@ -128,7 +130,7 @@ class Recorder:
             members=members,
             call=call,
             reduce_op=dispatcher.reduce_op(arguments, frame),
-            root=members[root] if root >= 0 else -1,
+            root=peer,
             tag=int(arguments.get("tag", 0)),
             **details,
         )

@@ -87,6 +87,8 @@ def apply(
         else:
             gradient_order.of_collective(frame, e)
         frame.files.collective(frame.conditions)
+        if model.p2p and arguments.positional and (layout := arguments.positional[0].layout) is not None:
+            frame.layouts[e.pos] = layout
         check_shapes(frame, model, arguments, receiver, event)
         exchanged.of_collective(frame, model, arguments, event)
         if model.wraps:

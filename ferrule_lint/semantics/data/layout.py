@@ -7,6 +7,7 @@ https://docs.pytorch.org/docs/stable/tensors.html, https://docs.pytorch.org/docs
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -127,6 +128,19 @@ def sizes_conflict(a: Layout, b: Layout) -> str:
     else:
         differ = any(x and y and x != y for x, y in zip(a.sizes, b.sizes, strict=True))
     return f"shape {_shown(a.sizes)} against {_shown(b.sizes)}" if differ else ""
+
+
+def numbers_conflict(a: Layout, b: Layout) -> str:
+    """What two layouts certainly disagree about where nothing but the number of items counts, in words: who sends and
+    who receives may have them in other dimensions."""
+    many = [_items(layout) for layout in (a, b)]
+    return f"{many[0]} items against {many[1]}" if None not in many and many[0] != many[1] else ""
+
+
+def _items(layout: Layout) -> int | None:
+    if layout.sizes is None or not all(size.isdigit() for size in layout.sizes):
+        return None
+    return math.prod(map(int, layout.sizes))
 
 
 def _shown(sizes: tuple[str, ...]) -> str:

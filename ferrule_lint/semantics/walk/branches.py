@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data import by_lot, exchanged, remainders, shares
@@ -109,6 +109,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
         frame.yielded_length = yielded  # with a progress bar around it, or without
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(written), "if"))
+    if "P2POp" in frame.module.outline.names and any(called_name(call) == "P2POp" for call in nodes(s, f.Call)):
+        frame.for_batches.append(formula)
     for place, version in guarded.items():
         # `x = f(x)` under `x is not None` leaves the answer to "is x there" as it was
         if (value := body_env.get(place)) is not None and value.const is None:

@@ -43,7 +43,8 @@ _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING
 _COLLECTED = (
     "_set_under", "aliases", "appended", "attempts", "conditions", "decorated", "definitions", "env", "escapes",
     "exchanged",
-    "filled_alike", "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
+    "filled_alike", "for_batches",
+    "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
     "rounds", "self_writes", "sharded", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "versions",
     "waits", "wrapped_under", "wraps",
@@ -140,6 +141,7 @@ class Frame:
         "fallible",
         "files",
         "filled_alike",
+        "for_batches",
         "forwards",
         "fuller",
         "function",
@@ -279,6 +281,8 @@ class Frame:
         self.layouts: dict[f.Pos, Layout] = {}
         #: where sizes of tensors are sent to all ranks: why they differ, up to the end of the function
         self.exchanged: set[Step] = set()
+        #: tests under which a point-to-point operation is made for a batch that begins later
+        self.for_batches: list[Formula] = []
         #: how many enclosing tests ask whether all ranks have the same sizes
         self.of_one_size = 0
         #: the enclosing `for` loops

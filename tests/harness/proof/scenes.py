@@ -472,6 +472,16 @@ def swap(m: types.ModuleType, spread: bool) -> Any:
     m.swap(torch.ones(2), torch.empty(2))
 
 
+@scene("hand_on", ranks=3, by_rank=True)
+def hand_on(m: types.ModuleType, spread: bool) -> Any:
+    m.hand_on(torch.ones(2))
+
+
+@scene("collect", ranks=3, by_rank=True)
+def collect(m: types.ModuleType, spread: bool) -> Any:
+    m.collect(torch.ones(2))
+
+
 @scene("inner_group", by_rank=True)
 def inner_group(m: types.ModuleType, spread: bool) -> Any:
     m.inner_group([0])
