@@ -52,7 +52,7 @@ CODES: dict[str, frozenset[str] | None] = {
     "iteration-order": frozenset({"FER106"}),
     "exception": frozenset({"FER105", "FER103"}),
     "p2p": frozenset({"FER303", "FER102"}),
-    "wrong-group": frozenset({"FER402", "FER401", "FER403", "FER102", "FER302"}),
+    "wrong-group": frozenset({"FER402", "FER401", "FER403", "FER404", "FER102", "FER302"}),
     "grad-sync": frozenset({"FER304", "FER103", "FER102", "FER101", "FER107"}),
     "other": None,
 }

@@ -29,6 +29,7 @@ NAMES = {
     "FER401": "group-created-on-some-ranks",
     "FER402": "group-rank-as-global-rank",
     "FER403": "group-left-out",
+    "FER404": "divergent-argument",
 }
 _MOST_EVENTS = 20
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.checks.build import NAMES, span
+from ferrule_lint.checks.for_some import is_for_some
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
@@ -19,6 +20,8 @@ def check(frame: Frame, function: str) -> Iterator[Finding]:
         if key in seen:
             continue
         seen.add(key)
+        if issue.code == "FER404" and is_for_some(frame):
+            continue  # the root, where the others go by another way
         yield _finding(frame, issue, function)
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ferrule_lint.checks.build import span
-from ferrule_lint.checks.middle_stages import calls_of
+from ferrule_lint.checks.for_some import is_for_some
 from ferrule_lint.checks.p2p import finding, written
 from ferrule_lint.checks.worlds import meeting
 from ferrule_lint.checks.worlds.meeting import Stuck
@@ -25,9 +25,8 @@ from ferrule_lint.checks.worlds.steps import Step as Done
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.data.layout import Layout, numbers_conflict, types_conflict
-from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
+from ferrule_lint.semantics.domain.conditions import Formula, atoms
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.domain.trace import Choice, Event, Trace, choices_and_loops, every_event
@@ -58,21 +57,10 @@ def check(frame: Frame, root: Trace, function: str, body: f.Body) -> Iterator[Fi
         return
     local = _local(root, frame.for_batches)
     played = _play(body, scope_of(frame, local), frame.layouts)
-    if played is None or (found := _told(played)) is None or _is_for_some(frame):
+    if played is None or (found := _told(played)) is None or is_for_some(frame):
         return
     divergence = _RANKS if not played.test else local[played.test]
     yield _finding(found, divergence, events, function, frame.module.path)
-
-
-def _is_for_some(frame: Frame) -> bool:
-    """Whether some ranks alone come to a function: a test of the rank leads to a call of it."""
-    calls = calls_of(frame.analysis, frame.function, without_use=True) if frame.function is not None else ()
-    return any(_asks_for_rank(formula) for trace, call in calls for formula in way_to(trace, call) or ())
-
-
-def _asks_for_rank(formula: Formula) -> bool:
-    divergence = divergence_of(formula)
-    return divergence is not None and divergence.kind == "rank"
 
 
 def _local(root: Trace, for_batches: Sequence[Formula]) -> dict[str, Divergence]:

@@ -46,7 +46,7 @@ from ferrule_lint.semantics.domain.targets import (
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice
 from ferrule_lint.semantics.gradients import gradient_order, meeting, participation
-from ferrule_lint.semantics.groups import roots
+from ferrule_lint.semantics.groups import roots, same_for_all
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.entities import ClassInfo, by_id
@@ -274,6 +274,7 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     model = frame.models.call(name)
     if model is not None and (model.event or model.returns != "unknown" or model.creates_group):
         roots.check(frame, frame.models.canonical(name), arguments)
+        same_for_all.check(frame, frame.models.canonical(name), arguments)
         return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
     if frame.models.convention("initialized", function.name) is not None:
         return Value(uniform=True, const="True")

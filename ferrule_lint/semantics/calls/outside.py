@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.gradients import surgery
-from ferrule_lint.semantics.groups import roots, starting
+from ferrule_lint.semantics.groups import roots, same_for_all, starting
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project.built_around import FACTORIES, makes_module
 from ferrule_lint.semantics.project.entities import FunctionInfo, by_id
@@ -35,6 +35,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     """A call of something that an import leads out of the project to, by its full dotted name."""
     e = arguments.expr
     roots.check(frame, frame.models.canonical(dotted), arguments)
+    same_for_all.check(frame, frame.models.canonical(dotted), arguments)
     starting.check(frame, frame.models.canonical(dotted), arguments)
     builtin = builtin_calls.call(frame, dotted, arguments)
     if builtin is not None:

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, every_event, weakened
 from ferrule_lint.semantics.gradients import counted_terms, meeting, stage_values
+from ferrule_lint.semantics.groups import same_for_all
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.walk import (
     asserted,
@@ -202,6 +203,12 @@ def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace)
             apart = divergence.then(step).at_most(Confidence.MEDIUM)
             message = shape_message("FER201", other.op, divergence)
             frame.issues.append(CallIssue("FER201", other.pos, apart, other, message))
+            return
+        if words := same_for_all.conflict(frame, one, other):
+            step = frame.step("event", one.pos, f"the other ranks' half of it: {words}")
+            apart = divergence.then(step).at_most(Confidence.MEDIUM)
+            message = f"ranks say different things of one `{other.op}`: {words}"
+            frame.issues.append(CallIssue("FER404", other.pos, apart, other, message))
             return
 
 

@@ -46,7 +46,8 @@ _COLLECTED = (
     "filled_alike", "for_batches",
     "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
-    "rounds", "self_writes", "sharded", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "versions",
+    "rounds", "self_writes", "sharded", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "told_alike",
+    "versions",
     "waits", "wrapped_under", "wraps",
 )  # fmt: skip
 
@@ -182,6 +183,7 @@ class Frame:
         "surely",
         "terms",
         "tests",
+        "told_alike",
         "unused",
         "versions",
         "waits",
@@ -281,6 +283,8 @@ class Frame:
         self.layouts: dict[f.Pos, Layout] = {}
         #: where sizes of tensors are sent to all ranks: why they differ, up to the end of the function
         self.exchanged: set[Step] = set()
+        #: the root and the reduction of calls that name them
+        self.told_alike: dict[f.Pos, tuple[str, str]] = {}
         #: tests under which a point-to-point operation is made for a batch that begins later
         self.for_batches: list[Formula] = []
         #: how many enclosing tests ask whether all ranks have the same sizes

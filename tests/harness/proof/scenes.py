@@ -547,6 +547,30 @@ def interleave(m: types.ModuleType, spread: bool) -> Any:
     return full(m.interleave(torch.ones(2), dist.get_world_size(group), group))
 
 
+# ---- FER404 --------------------------------------------------------------------------------------------------------
+
+
+@scene("copy_weights", by_rank=True)
+def copy_weights(m: types.ModuleType, spread: bool) -> Any:
+    model = nn.Linear(2, 1)
+    m.copy_weights(model)
+    dist.barrier()
+
+
+@scene("share_most_voted")
+def share_most_voted(m: types.ModuleType, spread: bool) -> Any:
+    first = dist.get_rank() == 0 or not spread
+    votes = torch.tensor([[3.0, 1.0]] if first else [[0.0, 1.0]])
+    return full(m.share_most_voted(torch.full((2,), 1.0 + (not first)), [{"votes": votes}]))
+
+
+@scene("exchange_rows")
+def exchange_rows(m: types.ModuleType, spread: bool) -> Any:
+    second = dist.get_rank() == 1 and spread
+    owner = torch.tensor([1, 1, 1] if second else [0, 0, 1, 1])
+    return full(m.exchange_rows([{"owner": owner, "rows": torch.ones(len(owner))}]))
+
+
 # ---- examples/ -----------------------------------------------------------------------------------------------------
 
 
