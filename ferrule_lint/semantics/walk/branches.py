@@ -7,16 +7,12 @@ from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, walk
-from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data import by_lot, exchanged, remainders, shares
-from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import TRUE, Formula, deps_of, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
-from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, every_event, weakened
+from ferrule_lint.semantics.domain.trace import Choice, Trace, ends, every_event, weakened
 from ferrule_lint.semantics.gradients import counted_terms, meeting, stage_values
-from ferrule_lint.semantics.groups import same_for_all
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.walk import (
     asserted,
@@ -26,6 +22,7 @@ from ferrule_lint.semantics.walk import (
     filled_by_others,
     first_use,
     given_rank,
+    halves,
     in_place,
     left_early,
     made_under,
@@ -34,7 +31,7 @@ from ferrule_lint.semantics.walk import (
 )
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
-from ferrule_lint.semantics.walk.frame import CallIssue, Frame
+from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.kept_tests import set_under, spelled_out
 from ferrule_lint.semantics.walk.narrowing import after_test, narrow, widen
 from ferrule_lint.semantics.walk.predicates import answered_alike, condition, doubted, trusted_to_agree
@@ -103,7 +100,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if body and _is_default(frame, s):
         body = weakened(body, lambda e: e.op == "forward")
     if body and orelse:
-        _buffers_of_arms(frame, formula, body, orelse)
+        halves.check(frame, s, formula, body, orelse)
         if all(_tells(trace) and _yields(arm) for arm, trace in ((s.body, body), (s.orelse, orelse))):
             frame.yielded_length = yielded  # as many as the sender has: the others are told of each
     if s.orelse and frame.function is not None and frame.function.is_generator and _hand_on_the_same(s.body, s.orelse):
@@ -186,30 +183,6 @@ def _hand_on_the_same(body: f.Body, orelse: f.Body) -> bool:
 def _tells(trace: Trace) -> bool:
     """Whether an arm broadcasts something."""
     return any(e.op.startswith("broadcast") for e in every_event(trace))
-
-
-def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace) -> None:
-    """Collectives that the arms of a test of the rank issue for each other, with buffers that do not fit."""
-    divergence = divergence_of(formula)
-    a, b = ([t for t in arm if type(t) is not Exit] for arm in (body, orelse))
-    if divergence is None or len(a) != len(b):
-        return
-    for one, other in zip(a, b, strict=True):
-        if type(one) is not Event or type(other) is not Event or one.op != other.op or one.axes != other.axes:
-            return
-        words = conflict(frame.layouts.get(one.pos), frame.layouts.get(other.pos))
-        if words:
-            step = frame.step("event", one.pos, f"the other ranks' half of it: {words}")
-            apart = divergence.then(step).at_most(Confidence.MEDIUM)
-            message = shape_message("FER201", other.op, divergence)
-            frame.issues.append(CallIssue("FER201", other.pos, apart, other, message))
-            return
-        if words := same_for_all.conflict(frame, one, other):
-            step = frame.step("event", one.pos, f"the other ranks' half of it: {words}")
-            apart = divergence.then(step).at_most(Confidence.MEDIUM)
-            message = f"ranks say different things of one `{other.op}`: {words}"
-            frame.issues.append(CallIssue("FER404", other.pos, apart, other, message))
-            return
 
 
 def _is_way_by_name(frame: Frame, test: f.Expr) -> bool:

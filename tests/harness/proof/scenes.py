@@ -564,6 +564,11 @@ def share_most_voted(m: types.ModuleType, spread: bool) -> Any:
     return full(m.share_most_voted(torch.full((2,), 1.0 + (not first)), [{"votes": votes}]))
 
 
+@scene("share_batch", by_rank=True)
+def share_batch(m: types.ModuleType, spread: bool) -> Any:
+    m.share_batch(torch.ones(4, dtype=torch.long), torch.ones(4))
+
+
 @scene("exchange_rows")
 def exchange_rows(m: types.ModuleType, spread: bool) -> Any:
     second = dist.get_rank() == 1 and spread
