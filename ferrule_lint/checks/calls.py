@@ -31,7 +31,7 @@ def _finding(frame: Frame, issue: CallIssue, function: str) -> Finding:
     event = issue.event
     if issue.latent is not None:
         steps.append(Step("call", path, issue.pos[0], issue.pos[1], "passed on here"))
-        if issue.latent.needs != "shape":
+        if issue.latent.needs not in ("shape", "argument"):
             place = issue.latent
             steps.append(Step("condition", place.path, place.pos[0], place.pos[1], f"`{place.text}` decides"))
         through = issue.latent.call

@@ -55,6 +55,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit, not_the_last
+from ferrule_lint.semantics.groups import same_for_all
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
 MOST_LATENTS = 24
@@ -264,6 +265,9 @@ def raise_or_pass_on(
                 continue
             if latent.needs == "shape":
                 _shape(frame, summary, latent, value, how, pos)
+                continue
+            if latent.needs == "argument":
+                same_for_all.at_call(frame, summary, latent, value, pos)
                 continue
             if how in (OBSERVED, ITEM) and asks_for_entries(latent.deps, name, bound):
                 continue

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Latent:
     """A finding that comes true when a divergent argument is passed.
 
-    `needs` is "condition", "trips", "order" or "shape".
+    `needs` is "condition", "trips", "order", "shape" or "argument".
     """
 
     code: str

@@ -7,12 +7,15 @@ https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcas
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.dependences import FLOWS, only
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
+from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.text import last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.walk.frame import CallIssue
@@ -35,6 +38,8 @@ _ROOTS = {
 _REDUCTIONS = {"all_reduce": (1, 2), "reduce": (2, 3), "reduce_scatter": (2, 3), "reduce_scatter_tensor": (2, 3)}
 _EXCHANGE = "all_to_all_single"
 _NONE = f.Const("None")
+#: calls through which a root is handed on
+_DEEPEST = 4
 
 
 def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
@@ -72,24 +77,41 @@ def _written(root: f.Expr | None) -> str:
 
 
 def _differs(frame: Frame, name: str, arguments: Arguments, of_group: int, expr: f.Expr | None, message: str) -> None:
-    if expr is None or arguments.expression("group", of_group) not in (None, _NONE):
+    if expr is None or arguments.expression("group", of_group) not in (None, _NONE) or _is_told_apart(frame):
         return
-    value = arguments.value_of(expr)
-    divergence = value.divergence if value is not None else None
-    if divergence is None or divergence.kind not in ("rank", "data") or not _is_sure(divergence):
-        return
+    value = arguments.value_of(expr) or UNKNOWN
+    divergence = value.divergence
+    if divergence is not None and _is_sure(divergence):
+        divergence = divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}`"))
+        _issue(frame, name, arguments, divergence, message)
+    elif divergence is None and (deps := only(value.deps, FLOWS, FLOWS)):
+        pos = arguments.expr.pos
+        latent = Latent("FER404", "argument", deps, frame.module.path, pos, message, _event(frame, name, arguments))
+        frame.latents.append(latent)
+
+
+def _is_told_apart(frame: Frame) -> bool:
+    """Whether who comes here has been told by its rank: it is the root, or its other half tells the root of it."""
     here = frame.path_divergence()
-    if here is not None and here.kind == "rank":
-        return  # who comes here is the root, or one whose root it tells
-    _issue(frame, name, arguments, divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}`")), message)
+    return here is not None and here.kind == "rank"
+
+
+def at_call(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.Pos) -> None:
+    """What a call hands on to a function that names a root or a reduction by it."""
+    if value.divergence is not None and _is_sure(value.divergence) and not _is_told_apart(frame):
+        divergence = value.divergence.at_most(Confidence.MEDIUM)
+        message = f"{latent.text}, by what `{summary.display}` is given"
+        frame.issues.append(CallIssue("FER404", pos, divergence, latent.event, message, latent))
+    elif value.divergence is None and latent.depth < _DEEPEST and (deps := only(value.deps, FLOWS, FLOWS)):
+        frame.latents.append(replace(latent, deps=deps, depth=latent.depth + 1))
 
 
 def _is_sure(divergence: Divergence) -> bool:
-    """Whether it differs among the ranks of the job: the data that groups of ranks share, or a rank that was asked for
-    (a parameter called `rank` may be that of the root)."""
+    """Whether it differs among the ranks of the job: data that is seen to be local, or a rank that was asked for (a
+    parameter called `rank` may be that of the root)."""
     if divergence.kind == "rank" and (divergence.confidence < Confidence.HIGH or "world" not in divergence.axes):
         return False
-    return not (divergence.partial or divergence.unnamed)
+    return divergence.kind in ("rank", "data") and not (divergence.partial or divergence.assumed)
 
 
 def _exchange(frame: Frame, arguments: Arguments) -> None:
@@ -106,8 +128,12 @@ def _exchange(frame: Frame, arguments: Arguments) -> None:
     _issue(frame, _EXCHANGE, arguments, divergence, message)
 
 
-def _issue(frame: Frame, name: str, arguments: Arguments, divergence: Divergence, message: str) -> None:
-    pos = arguments.expr.pos
+def _event(frame: Frame, name: str, arguments: Arguments) -> Event:
     note = f"`{render(arguments.expr.func)}` issues {name}"
-    event = Event(name, WORLD, "", frame.module.path, pos, Confidence.MEDIUM, False, note)
-    frame.issues.append(CallIssue("FER404", pos, divergence.at_most(Confidence.MEDIUM), event, message))
+    return Event(name, WORLD, "", frame.module.path, arguments.expr.pos, Confidence.MEDIUM, False, note)
+
+
+def _issue(frame: Frame, name: str, arguments: Arguments, divergence: Divergence, message: str) -> None:
+    apart = divergence.at_most(Confidence.MEDIUM)
+    event = _event(frame, name, arguments)
+    frame.issues.append(CallIssue("FER404", arguments.expr.pos, apart, event, message))
