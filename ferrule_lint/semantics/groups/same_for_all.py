@@ -7,6 +7,7 @@ https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcas
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.dependences import FLOWS, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent, Summary
-from ferrule_lint.semantics.domain.text import last_name, position, render, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -37,6 +38,8 @@ _ROOTS = {
 #: function of torch.distributed -> where its reduction and its group stand
 _REDUCTIONS = {"all_reduce": (1, 2), "reduce": (2, 3), "reduce_scatter": (2, 3), "reduce_scatter_tensor": (2, 3)}
 _EXCHANGE = "all_to_all_single"
+#: functions of torch.distributed that are given a list with a place for each object that is shared
+_LISTS = ("broadcast_object_list",)
 _NONE = f.Const("None")
 #: calls through which a root is handed on
 _DEEPEST = 4
@@ -58,6 +61,8 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
         _differs(frame, name, arguments, of_group, reduction, f"ranks reduce in different ways in `{name}`")
     if name == _EXCHANGE:
         _exchange(frame, arguments)
+    if name in _LISTS:
+        _list(frame, name, arguments)
     frame.told_alike[arguments.expr.pos] = _written(root), last_name(reduction) or "SUM"
 
 
@@ -82,6 +87,8 @@ def _differs(frame: Frame, name: str, arguments: Arguments, of_group: int, expr:
     value = arguments.value_of(expr) or UNKNOWN
     divergence = value.divergence
     if divergence is not None and _is_sure(divergence):
+        if name in _ROOTS and divergence.kind == "rank" and _has_another_half(frame, name, arguments.expr):
+            return
         divergence = divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}`"))
         _issue(frame, name, arguments, divergence, message)
     elif divergence is None and (deps := only(value.deps, FLOWS, FLOWS)):
@@ -94,6 +101,13 @@ def _is_told_apart(frame: Frame) -> bool:
     """Whether who comes here has been told by its rank: it is the root, or its other half tells the root of it."""
     here = frame.path_divergence()
     return here is not None and here.kind == "rank"
+
+
+def _has_another_half(frame: Frame, name: str, call: f.Call) -> bool:
+    """Whether the function has another call of the collective: who holds a thing sends it, and the others go there, by
+    whatever tells them apart."""
+    calls = frame.function.calls if frame.function is not None else ()
+    return any(last_name(other.func) == name and other.pos != call.pos for other in calls)
 
 
 def at_call(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.Pos) -> None:
@@ -126,6 +140,29 @@ def _exchange(frame: Frame, arguments: Arguments) -> None:
         return
     message = f"`{_EXCHANGE}` takes as much from each rank as it gives there, and `{shown(sent)}` is each rank's own"
     _issue(frame, _EXCHANGE, arguments, divergence, message)
+
+
+def _list(frame: Frame, name: str, arguments: Arguments) -> None:
+    """A list that a test of the rank makes shorter: those who receive need as many places as the root has objects."""
+    expr = arguments.expression("object_list", 0)
+    for test, lists in _ways(frame, expr):
+        long = {len(one.elements) for one in lists if not any(type(e) is f.Starred for e in one.elements)}
+        divergence = frame.ask(test).divergence
+        if len(long) > 1 and divergence is not None and divergence.kind == "rank":
+            sizes = " and ".join(map(str, sorted(long)))
+            _issue(frame, name, arguments, divergence, f"ranks pass lists of different length to `{name}`: {sizes}")
+
+
+def _ways(frame: Frame, expr: f.Expr | None) -> Iterator[tuple[f.Expr, list[f.Sequence]]]:
+    """The lists that an expression may be, with the test that decides: in it, or over two that a name is assigned."""
+    place = place_name(expr)
+    known = frame.analysis.bodies.assignments(frame.function.body, place) if frame.function and place else []
+    values = [value for value, _ in known] if known else [expr]
+    if len(values) == 1 and type(values[0]) is f.IfExp:
+        ways = (values[0].body, values[0].orelse)
+        yield values[0].test, [way for way in ways if type(way) is f.Sequence]
+    elif len(known) == 2 and known[0][1] and len(known[0][1]) == len(known[1][1]):
+        yield known[0][1][-1], [value for value in values if type(value) is f.Sequence]
 
 
 def _event(frame: Frame, name: str, arguments: Arguments) -> Event:
