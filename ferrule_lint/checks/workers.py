@@ -24,7 +24,7 @@ from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 _CODES = frozenset({"FER102", "FER103", "FER104"})
 #: why the rank that sends does so: it is the one, or its server has been asked
 _KINDS = frozenset({"rank", "host"})
-_RECEIVES = frozenset({"recv", "recv_object_list"})
+_RECEIVES = frozenset({"recv", "recv_object_list", "scatter", "scatter_object_list"})
 #: a function whose name more files mention is no helper of a few
 _MOST_FILES = 12
 #: calls between the loop and the test of the rank above it
@@ -89,12 +89,25 @@ def _is_order(analysis: Analysis, finding: Finding, orders: _Orders) -> bool:
 
 def _orders(analysis: Analysis, paths: Iterable[str]) -> _Orders:
     modules = [analysis.names.modules[p] for p in sorted(paths) if p in analysis.names.modules]
+    in_functions = (
+        heard for function, heard in _heard(analysis, modules) if _is_run_by_some(analysis, function, modules)
+    )
     return frozenset(
         _Order(e.path, e.op, e.axes, _source(analysis, e.path, e.pos[:2]))
-        for function, heard in _heard(analysis, modules)
-        if _is_run_by_some(analysis, function, modules)
+        for heard in (*in_functions, *_heard_in_arms(analysis, modules))
         for e in heard
     )
+
+
+def _heard_in_arms(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[Event, ...]]:
+    """The events of such loops that stand under a test of the rank in the body of a program, of which the other arm
+    sends each what it is to do next: `scatter_object_list(order, orders, src=host)`."""
+    for module in modules:
+        for term in every_term(analysis.module_frame(module).trace()):
+            if type(term) is Choice and _is_of_rank(term):
+                for inner in every_term((*term.body, *term.orelse)):
+                    if type(inner) is Loop and inner.polls and _asks_what_it_heard(inner.body):
+                        yield _first_of_a_round(inner.body)
 
 
 def _agree(one: str, other: str) -> bool:
@@ -173,10 +186,14 @@ def _is_run_by_some(analysis: Analysis, function: FunctionInfo, asked: Sequence[
 
 
 def _is_for_some(term: Term, function: FunctionInfo) -> bool:
-    divergence = divergence_of(term.formula) if type(term) is Choice else None
-    if divergence is None or divergence.kind != "rank" or type(term) is not Choice:
+    if type(term) is not Choice or not _is_of_rank(term):
         return False
     return any(_calls(t, function) for arm in (term.body, term.orelse) for t in every_term(arm))
+
+
+def _is_of_rank(choice: Choice) -> bool:
+    divergence = divergence_of(choice.formula)
+    return divergence is not None and divergence.kind == "rank"
 
 
 def _calls(term: Term, function: FunctionInfo) -> bool:

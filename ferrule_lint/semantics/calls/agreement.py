@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.axes import COPIES, Axes
-from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.text import dotted_name, place_name
 from ferrule_lint.semantics.gradients import stage_values
 from ferrule_lint.semantics.walk import aliases
@@ -80,6 +80,16 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     aliases.shared(
         frame, place, lambda other: make_uniform(frame, other, axes), lambda: _agree_on(frame, agreed, place, axes)
     )
+
+
+def fill(frame: Frame, expr: f.Expr | None) -> None:
+    """The items of a list are others on every rank: what each was sent."""
+    place = place_name(expr) if expr is not None else ""
+    if place:
+        for known in [p for p in frame.env if p.startswith(f"{place}[")]:
+            del frame.env[known]
+        frame.env[place] = UNKNOWN
+        frame.renew(place)
 
 
 #: what hands out all tensors of one kind that a module has

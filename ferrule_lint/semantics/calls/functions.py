@@ -34,7 +34,16 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, by_
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources import reduced_in_place, stated
-from ferrule_lint.semantics.walk import boxes, entered_by_calls, given, in_place, returned, set_by_calls, state
+from ferrule_lint.semantics.walk import (
+    boxes,
+    entered_by_calls,
+    given,
+    in_place,
+    returned,
+    set_by_calls,
+    state,
+    stepped_within,
+)
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -152,6 +161,7 @@ def _call(
     given.after_call(frame, summary, call, receiver is not None, bound)
     state.after_call(frame, summary, call, bound)
     set_by_calls.after_call(frame, function, info, call)
+    stepped_within.after_call(frame, function)
     if summary.hands_back in bound:
         return _handed_back(bound[summary.hands_back], summary)
     if function.traits.sends_round:

@@ -10,7 +10,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.calls import in_one_piece, made_with, one_device
-from ferrule_lint.semantics.calls.agreement import make_uniform
+from ferrule_lint.semantics.calls.agreement import fill, make_uniform
 from ferrule_lint.semantics.calls.results import makes_whole, result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.control import who_is_there
@@ -100,6 +100,8 @@ def apply(
         group_use.collective(frame, model, arguments, event)
     for argument in model.makes_uniform:
         make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
+    for argument in model.fills:
+        fill(frame, arguments.expression(argument.name, argument.position))
     if model.instance is not None:
         _tell_class(frame, model, arguments.expression(model.instance.name, model.instance.position))
     return UNKNOWN if by_itself else result_of(frame, model, arguments, receiver, axes, confidence)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, variables, words
+from ferrule_lint.semantics.domain.text import called_name, dotted_name, last_name, place_name, variables, words
 from ferrule_lint.semantics.domain.trace import CallTerm, Term
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 
@@ -120,6 +120,14 @@ def launches(frame: Frame, pos: f.Pos, called: str) -> bool:
     known = ((call, frame.analysis.models.call(outer_name(frame.module, call.func))) for call in calls)
     launching = (call for call, model in known if model is not None and model.launches)
     return any(call.pos == pos or (call.args and dotted_name(call.args[0]) == called) for call in launching)
+
+
+def is_stopped_at(frame: Frame, caught: Collection[str]) -> bool:
+    """Whether a module of the file raises, at the end of its forward, what a handler catches: it is put in the place of
+    a layer to see what that is given, and stops whoever runs the model there, on every rank and with every batch."""
+    forwards = (function for function in frame.module.functions.values() if function.name == "forward")
+    raised = (function.body[-1] for function in forwards if function.owner is not None and function.body)
+    return any(type(s) is f.Raise and called_name(s.value) in caught for s in raised)
 
 
 # ---------------------------------------------------------------------- memory

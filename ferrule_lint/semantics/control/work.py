@@ -58,6 +58,8 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
         if handler.line in attempt.swallows and (
             is_broad(handler) or about_files or _expects_failure(frame, handler, e)
         ):
+            if failing.is_stopped_at(frame, names_of(handler)):
+                return
             attempt.fallible, attempt.guessed = not made_up, True
             _comes_alone(frame, attempt, handler, divergence, e, before)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -10,6 +11,9 @@ from ferrule_lint.semantics.domain.text import last_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
+
+#: methods that run a module, or a part of it
+_FORWARD = re.compile(r"forward(_\w+)?")
 
 
 def is_output(frame: Frame, expr: f.Expr) -> bool:
@@ -43,6 +47,8 @@ def _is_forward(frame: Frame, value: f.Expr) -> bool:
     if type(value) is not f.Call:
         return False
     seen = any(pos == value.pos for _, pos, _ in frame.forwards)
+    if type(value.func) is f.Attr and _FORWARD.fullmatch(value.func.attr) is not None:
+        return True  # `self.tower.forward_features(x)`
     return seen or frame.models.convention("module", last_name(value.func)) is not None
 
 

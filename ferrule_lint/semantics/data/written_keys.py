@@ -3,7 +3,7 @@
 `self.sums[name] += value` for each item of what `update(values)` is given meets its keys in the order of the caller's
 dict; of `update(**values)` in that of the arguments, where no test of the value leaves any out. Where every caller that
 can be told, of a meter that its file makes, hands over one with written keys, made without a test that the data could
-decide, all ranks meet them in that order.
+decide, all ranks meet them in that order. So they do where each call names one key (`meter.update("loss", loss)`).
 """
 
 from __future__ import annotations
@@ -44,10 +44,29 @@ def by_callers(analysis: Analysis, owners: Iterable[ClassInfo], filled: f.Subscr
     for owner in owners:
         for method in owner.methods.values():
             if not method.is_static and any(node is filled for node in walk(method.body)):
-                taken = _taken_from(method, filled)
+                named = next((p for p in method.parameters[1:] if p.name == place_name(filled.index)), None)
+                taken = named or _taken_from(method, filled)
                 handed_over = list(_handed_over(analysis, method, owner.name, taken)) if taken is not None else []
-                return bool(handed_over) and all(_is_written(analysis, at, e, frozenset()) for at, e in handed_over)
+                written = _is_name if named else _is_written
+                return bool(handed_over) and all(written(analysis, at, e, frozenset()) for at, e in handed_over)
     return False
+
+
+def _is_name(analysis: Analysis, at: _Place, e: f.Expr | None, seen: frozenset[str]) -> bool:
+    """Whether a key is written where it is handed over, and what decides about that are options at most."""
+    if type(e) is not f.Const or e.text[:1] not in ("'", '"'):
+        return False
+    return all(
+        variables(test) <= _options(at)
+        for s, tests in under_tests(at.body)
+        if type(s) not in WITH_BLOCKS and any(node is e for node in walk(s))
+        for test in tests
+    )
+
+
+def _options(at: _Place) -> set[str]:
+    """Parameters that are options: with a constant for those who do not pass them."""
+    return {p.name for p in at.function.parameters if type(p.default) is f.Const} if at.function else set()
 
 
 def _taken_from(method: FunctionInfo, filled: f.Subscript) -> f.Parameter | None:
@@ -146,7 +165,7 @@ def _is_written(analysis: Analysis, at: _Place, e: f.Expr | None, seen: frozense
 def _is_filled_so(analysis: Analysis, at: _Place, name: str, seen: frozenset[str]) -> bool:
     """Whether a variable is a dict that is made and filled with written keys, whatever the data."""
     seen, made = seen | {name}, False
-    options = {p.name for p in at.function.parameters if type(p.default) is f.Const} if at.function else set[str]()
+    options = _options(at)
     for s, tests in under_tests(at.body):
         entered: list[f.Expr | None] = []
         if type(s) is f.Assign:

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.divergence.signatures import (
     LONGEST_CALL_SIGNATURE,
     RAISES,
     Signature,
+    events_of,
     issues,
     leaves,
     mentions,
@@ -355,7 +356,9 @@ class Comparison:
             if known is RAISES or not issues(known):
                 known = ()
             elif size_of(known) > LONGEST_CALL_SIGNATURE:
-                known = (("event", "call", NO_AXES, summary.display),)
+                # whether there is a way through it that issues nothing is what still counts of its own tests
+                whole: Signature = (("event", "call", NO_AXES, summary.display),)
+                known = whole if events_of(known, surely=True) else (("either", whole, ()),)
             summary.signatures[key] = known
         return known
 

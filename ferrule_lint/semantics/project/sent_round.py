@@ -21,8 +21,8 @@ from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
-_SENDS = re.compile(r"_*i?send(_\w+)?")
-_RECEIVES = re.compile(r"_*(i?recv|receive)(_\w+)?")
+SENDS = re.compile(r"_*i?send(_\w+)?")
+RECEIVES = re.compile(r"_*(i?recv|receive)(_\w+)?")
 
 
 def sends_round(body: f.Body, parameters: Collection[str]) -> bool:
@@ -41,7 +41,7 @@ def _sends(arm: f.Body, name: str) -> bool:
     """Whether an arm sends something, and does not set it."""
     sent = any(
         type(node) is f.Call
-        and _SENDS.fullmatch(last_name(node.func)) is not None
+        and SENDS.fullmatch(last_name(node.func)) is not None
         and any(place_name(given) == name for given in node.args)
         for node in walk(arm)
     )
@@ -54,6 +54,6 @@ def _receives(arm: f.Body, name: str) -> bool:
         type(node) is f.Assign
         and name in map(place_name, node.targets)
         and type(node.value) is f.Call
-        and _RECEIVES.fullmatch(last_name(node.value.func)) is not None
+        and RECEIVES.fullmatch(last_name(node.value.func)) is not None
         for node in arm
     )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _WAY = re.compile(r"(^|_)(mode|modes|axis|dim|mesh_dim)$|^ParallelMode$", re.IGNORECASE)
 
 
+#: names of meshes, of which a part is taken by the name of its dimension
+_MESH = re.compile(r"(^|_)mesh$")
 #: names of what says of the whole job how many ranks it has, wherever they stand
 _OF_THE_JOB = re.compile(r"_?((distributed|global|total)_)?world_size|num_processes|nprocs", re.IGNORECASE)
 
@@ -40,6 +42,8 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
     if named == WORLD:
         function = e.func if type(e) is f.Call else e
         near = [function.base] if type(function) is f.Attr else []
+        if near and type(near[0]) is f.Subscript and _MESH.search(last_name(near[0].base)) is not None:
+            return frame.axes_in(render(near[0].index)) or UNKNOWN_GROUP  # `mesh["tp"].get_local_rank()`
         for group in (*near, *(e.args[:1] if type(e) is f.Call else ())):
             if frame.models.convention("group", last_name(group)) is not None:
                 return frame.axes_in(render(group)) or WORLD

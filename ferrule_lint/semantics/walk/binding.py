@@ -13,7 +13,7 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.assigned import is_bar
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.reach import DETACHED
@@ -259,6 +259,8 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
                 )  # fmt: skip
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))
+                if type(element) is f.Sequence:  # `[row], [column] = where(grid == x)`: as many as there are names
+                    part = part._replace(shape=None, shape_deps=NO_DEPS)
                 if _is_how_many(frame, element, part):
                     part = part._replace(divergence=None, uniform=True, rank="")
                 bind(frame, element, part, source)

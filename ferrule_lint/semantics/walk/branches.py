@@ -27,6 +27,7 @@ from ferrule_lint.semantics.walk import (
     left_early,
     made_under,
     peers,
+    told_by_hand,
     wrapped_under,
 )
 from ferrule_lint.semantics.walk.arms import merge_arms
@@ -126,6 +127,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     elif not ends(body):
         frame.versions = in_body_versions
     frame.env = _merge(frame, formula, s.line, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))
+    told_by_hand.settle(frame, s)
     by_lot.loaders_of_branch(frame, formula, s)
     if tested.agreed and s.body and type(s.body[-1]) is f.Raise:
         exchanged.settled(frame)

@@ -421,7 +421,7 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         if not name.isidentifier() and read_from(frame, key.rights[0]) is not None:
             value = observe(frame, b, key.pos, shown(key))  # `"<image>" in text`: no key looks like that
             return atom_of(frame, key, value), value
-        if frame.models.convention("optional", name) is not None:
+        if frame.models.convention("optional", name) is not None and not is_output(frame, key.rights[0]):
             note = f"{left.text} may be absent from the local batch"
             absent = b.data.then(frame.step("flow", key.pos, note))._replace(kind="structure")
             value = Value(divergence=absent.at_most(absent_inputs.of_key(frame.analysis, name)))

@@ -81,8 +81,19 @@ def _fixed(frame: Frame, test: f.Expr) -> bool:
     if type(test) is f.Not:
         return _fixed(frame, test.operand)
     if type(test) is f.BoolOp:
-        return all(_fixed(frame, value) for value in test.values)
+        decides = test.op == "or"  # `if not agree or not is_initialized():`, called with `agree=False`
+        return all(_fixed(frame, v) for v in test.values) or any(_outcome(frame, v) is decides for v in test.values)
     if type(test) is f.Compare:
         operands = [x for x in (test.left, *test.rights) if type(x) is not f.Const]
         return bool(operands) and all(_fixed(frame, x) for x in operands)
     return False
+
+
+def _outcome(frame: Frame, test: f.Expr) -> bool | None:
+    """What a test of a parameter comes out as, where the arguments fix it to True, False or None."""
+    if type(test) is f.Name:
+        return {"True": True, "False": False, "None": False}.get(_constant(frame, test) or "")
+    if type(test) is f.Not:
+        outcome = _outcome(frame, test.operand)
+        return None if outcome is None else not outcome
+    return None
