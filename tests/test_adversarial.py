@@ -192,6 +192,14 @@ def lines(n: int) -> str:
     )
 
 
+def transfers(n: int) -> str:
+    """What one rank and the others send each other in n loops over all ranks."""
+    loop = "    for other in range(1, dist.get_world_size()):\n        dist.{0}(x, other)\n"
+    first = "".join(loop.format(op).replace("    ", "        ") for op in ("send", "recv")) * n
+    others = "        dist.recv(x, 0)\n        dist.send(x, 0)\n" * n
+    return f"{HEAD}def f(x):\n    if dist.get_rank() == 0:\n{first}    else:\n{others}"
+
+
 @pytest.mark.parametrize(
     ("program", "size", "growth"),
     [
@@ -216,6 +224,7 @@ def lines(n: int) -> str:
         (walked, 60, 2.5),
         (lists, 20, 2.5),
         (lines, 300, 2.5),
+        (transfers, 8, 2.5),
     ],
     ids=lambda value: value.__name__ if callable(value) else None,
 )
@@ -254,8 +263,9 @@ def test_a_file_of_a_hundred_thousand_lines() -> None:
             HEAD + "def f(x):\n" + "".join(f"    dist.all_reduce(x, group=x.g{i})\n" for i in range(40)),
             "kinds of events of a function",
         ),
+        (transfers(60), "transfers of a function"),
     ],
-    ids=["choices", "contexts", "recursive", "atoms", "latents", "events"],
+    ids=["choices", "contexts", "recursive", "atoms", "latents", "events", "transfers"],
 )
 def test_what_is_given_up_is_counted(source: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(difference.Effort.__init__, "__defaults__", (lambda what: None, 10_000, False))

@@ -20,7 +20,7 @@ from ferrule_lint.checks.worlds import meeting
 from ferrule_lint.checks.worlds.meeting import Stuck
 from ferrule_lint.checks.worlds.player import play
 from ferrule_lint.checks.worlds.scopes import scope_of
-from ferrule_lint.checks.worlds.steps import Left, Player, Scope, Transfer, Unclear
+from ferrule_lint.checks.worlds.steps import Left, Player, Scope, TooLong, Transfer, Unclear
 from ferrule_lint.checks.worlds.steps import Step as Done
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
@@ -56,7 +56,11 @@ def check(frame: Frame, root: Trace, function: str, body: f.Body) -> Iterator[Fi
     if not {"send", "recv"} <= kinds and "both" not in kinds:
         return
     local = _local(root, frame.for_batches)
-    played = _play(body, scope_of(frame, local), frame.layouts)
+    try:
+        played = _play(body, scope_of(frame, local), frame.layouts)
+    except TooLong:
+        frame.analysis.count("transfers of a function")
+        return
     if played is None or (found := _told(played)) is None or is_for_some(frame):
         return
     divergence = _RANKS if not played.test else local[played.test]
@@ -76,7 +80,7 @@ def _local(root: Trace, for_batches: Sequence[Formula]) -> dict[str, Divergence]
 
 # ---------------------------------------------------------------------- worlds
 def _play(body: f.Body, scope: Scope, layouts: Mapping[f.Pos, Layout]) -> _Played | None:
-    """None: it cannot be told who sends what, or who comes here."""
+    """None: it cannot be told who sends what, or who comes here. Raises `TooLong`."""
     try:
         worlds = _Worlds(body, scope, layouts)
         alike = worlds.play(partial(_of_one, _NOBODY, False))
@@ -84,6 +88,8 @@ def _play(body: f.Body, scope: Scope, layouts: Mapping[f.Pos, Layout]) -> _Playe
             other = worlds.play(partial(_of_one, _NOBODY, True))
             if not alike.stuck or not other.stuck:
                 alike = _as_different(worlds, alike, other)
+    except TooLong:
+        raise
     except Unclear:
         return None
     return alike if worlds.told_apart and len(worlds.kinds) > 1 else None

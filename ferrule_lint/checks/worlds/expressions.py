@@ -37,8 +37,9 @@ class Expressions(ABC):
         return type(self)(self.player, scope or self.scope, env, self.depth + deeper)
 
     def value(self, e: f.Expr) -> Any:
-        self.player.one_more()
+        self.player.enter()
         found = self._value(e)
+        self.player.leave()
         if found is UNKNOWN and (test := self.scope.local(e)):
             found = self.player.asks(test)
         if type(found) is list and len(found) > numbers.LONGEST:
@@ -206,7 +207,8 @@ class Expressions(ABC):
         if type(e.func) is f.Attr:
             return self._method(e, name, given, named)
         if numbers.is_builtin(name) and type(e.func) is f.Name and name not in self.env:
-            return UNKNOWN if named else numbers.called(name, given)
+            is_open = bool(named) or any(type(a) is f.Starred for a in e.args)
+            return UNKNOWN if is_open else numbers.called(name, given)
         return self._own(e, given, named)
 
     def _method(self, e: f.Call, name: str, given: list[Any], named: dict[str | None, Any]) -> Any:

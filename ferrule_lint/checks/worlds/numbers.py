@@ -26,6 +26,9 @@ UNKNOWN: Final = Unknown()
 
 #: numbers beyond this are no ranks, and lists no lists of ranks
 _LARGEST = 1 << 16
+#: what makes numbers of any length, and the largest exponent or shift
+_GROWING = ("Pow", "LShift")
+_MOST = 16
 LONGEST = 256
 _NUMBERS = (int, float)
 _NAMED = {"True": True, "False": False, "None": None}
@@ -87,7 +90,7 @@ def combined(kind: str, values: list[Any]) -> object:
     try:
         if len(values) == 1 and kind in _SIGNS and isinstance(values[0], _NUMBERS):
             return _SIGNS[kind](values[0])
-        if len(values) == 2 and kind in _ARITHMETIC and _small(values):
+        if len(values) == 2 and kind in _ARITHMETIC and _small(values) and (kind not in _GROWING or values[1] <= _MOST):
             return _ARITHMETIC[kind](*values)
         if len(values) == 2 and kind == "Add" and all(type(v) is list for v in values):
             return values[0] + values[1]

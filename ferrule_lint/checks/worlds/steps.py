@@ -10,10 +10,16 @@ from ferrule_lint.facts import types as f
 #: statements, expressions and rounds of one rank; transfers
 _MOST_STEPS = 4000
 _MOST_TRANSFERS = 200
+#: expressions in each other
+_MOST_NESTED = 200
 
 
 class Unclear(Exception):
     """A transfer hangs on what cannot be told."""
+
+
+class TooLong(Unclear):
+    """A rank does more than is played."""
 
 
 class Left(Exception):
@@ -108,11 +114,22 @@ class Player:
         #: the call that it is in, of those in the function that is played
         self.through: f.Call | None = None
         self._left = _MOST_STEPS
+        self._within = 0
+
+    def enter(self) -> None:
+        """One more expression, within those that it is a part of. Who fails below it is not asked for anything more."""
+        self.one_more()
+        self._within += 1
+        if self._within > _MOST_NESTED:
+            raise TooLong
+
+    def leave(self) -> None:
+        self._within -= 1
 
     def one_more(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise Unclear
+            raise TooLong
 
     def asks(self, test: str) -> bool:
         """What comes of a test of the rank's own data. What it has received may have told it of the others'."""
@@ -132,7 +149,9 @@ class Player:
 
     def begin(self, kind: str, peer: Any, tag: object, waits: bool, name: str, pos: f.Pos, path: str) -> int:
         """The number of the step."""
-        if type(peer) is not int or len(self.steps) >= _MOST_TRANSFERS:
+        if type(peer) is not int:
             raise Unclear
+        if len(self.steps) >= _MOST_TRANSFERS:
+            raise TooLong
         self.steps.append(Transfer(kind, peer, tag, waits, name, pos, path, self.through))
         return len(self.steps) - 1
