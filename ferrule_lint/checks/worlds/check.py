@@ -1,9 +1,9 @@
 """FER303: a function whose transfers do not pair up, whatever the number of ranks.
 
-Small worlds are played through, one rank after the other, as PARCOACH's and MPI-SV's authors do with larger ones: what
-goes wrong in an exchange between neighbours, halves or a root goes wrong with a handful of ranks (the small-scope
-hypothesis; https://doi.org/10.1145/3377811.3380419). Reported is what goes wrong in each of them; that a function is
-meant for two ranks, or for an even number of them, is what its callers see to.
+Small worlds are played through, one rank after the other: what goes wrong in an exchange between neighbours, halves or
+with a root goes wrong with a handful of ranks (the small-scope hypothesis of D. Jackson's *Software Abstractions*).
+Reported is what goes wrong in each of them; that a function is meant for two ranks, or for an even number of them, is
+what its callers see to.
 """
 
 from __future__ import annotations
