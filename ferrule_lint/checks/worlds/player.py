@@ -110,32 +110,30 @@ class _Run(Expressions):
             self._some_rounds(s, s.target)
             return
         for item in list(items):
-            self.player.one_more()
             self.bind(s.target, item)
-            try:
-                self.block(s.body)
-            except _Next:
-                continue
-            except _Out:
+            if not self._round(s.body):
                 return
         self.block(s.orelse)
 
     def _while(self, s: f.While) -> None:
-        while True:
-            self.player.one_more()
-            holds = self.holds(s.test)
+        while (holds := self.holds(s.test)) is not False:
             if holds is None:
                 self._some_rounds(s, None)
                 return
-            if not holds:
-                break
-            try:
-                self.block(s.body)
-            except _Next:
-                continue
-            except _Out:
+            if not self._round(s.body):
                 return
         self.block(s.orelse)
+
+    def _round(self, body: f.Body) -> bool:
+        """One round of a loop: whether another one may follow."""
+        self.player.one_more()
+        try:
+            self.block(body)
+        except _Next:
+            return True
+        except _Out:
+            return False
+        return True
 
     def _some_rounds(self, s: f.For | f.While, target: f.Expr | None) -> None:
         """A loop of which nobody knows how often it runs: with transfers in it, once stands for each time."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
-#: function of torch.distributed -> the argument that is a global rank, where it stands, and where the group does
-_ROOTS = {
+#: collective of torch.distributed -> the argument that is a global rank, where it stands, and where the group does
+ROOTS = {
     "broadcast": ("src", 1, 2),
     "broadcast_object_list": ("src", 1, 2),
     "reduce": ("dst", 1, 3),
@@ -35,6 +35,9 @@ _ROOTS = {
     "gather_object": ("dst", 2, 3),
     "scatter": ("src", 2, 3),
     "scatter_object_list": ("src", 2, 3),
+}
+#: the same of transfers
+_PEERS = {
     "send": ("dst", 1, 2),
     "isend": ("dst", 1, 2),
     "recv": ("src", 1, 2),
@@ -46,7 +49,7 @@ _ROOTS = {
 def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     """An issue at a call of torch.distributed that is given a rank of the wrong numbering."""
     library, _, name = dotted.rpartition(".")
-    known = _ROOTS.get(name)
+    known = ROOTS.get(name) or _PEERS.get(name)
     if library != "torch.distributed" or known is None or frame.light:
         return
     argument, place, group_place = known

@@ -19,22 +19,14 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.groups.roots import ROOTS
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
-    from ferrule_lint.semantics.walk.frame import Frame
+    from ferrule_lint.semantics.groups.roots import ROOTS
+from ferrule_lint.semantics.walk.frame import Frame
 
-#: function of torch.distributed -> the argument that is its root, and where that and the group stand
-_ROOTS = {
-    "broadcast": ("src", 1, 2),
-    "broadcast_object_list": ("src", 1, 2),
-    "reduce": ("dst", 1, 3),
-    "gather": ("dst", 2, 3),
-    "gather_object": ("dst", 2, 3),
-    "scatter": ("src", 2, 3),
-    "scatter_object_list": ("src", 2, 3),
-}
 #: function of torch.distributed -> where its reduction and its group stand
 _REDUCTIONS = {"all_reduce": (1, 2), "reduce": (2, 3), "reduce_scatter": (2, 3), "reduce_scatter_tensor": (2, 3)}
 _EXCHANGE = "all_to_all_single"
@@ -51,8 +43,8 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     if library != "torch.distributed" or frame.light or arguments.is_open:
         return
     root = reduction = None
-    if name in _ROOTS:
-        argument, place, of_group = _ROOTS[name]
+    if name in ROOTS:
+        argument, place, of_group = ROOTS[name]
         root = arguments.expression(argument, place)
         _differs(frame, name, arguments, of_group, root, f"the root of `{name}` differs between ranks")
     if name in _REDUCTIONS:
@@ -87,7 +79,7 @@ def _differs(frame: Frame, name: str, arguments: Arguments, of_group: int, expr:
     value = arguments.value_of(expr) or UNKNOWN
     divergence = value.divergence
     if divergence is not None and _is_sure(divergence):
-        if name in _ROOTS and divergence.kind == "rank" and _has_another_half(frame, name, arguments.expr):
+        if name in ROOTS and divergence.kind == "rank" and _has_another_half(frame, name, arguments.expr):
             return
         divergence = divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}`"))
         _issue(frame, name, arguments, divergence, message)
