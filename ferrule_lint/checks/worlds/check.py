@@ -92,7 +92,9 @@ def _play(body: f.Body, scope: Scope, layouts: Mapping[f.Pos, Layout]) -> _Playe
         raise
     except Unclear:
         return None
-    return alike if worlds.told_apart and len(worlds.kinds) > 1 else None
+    # whoever comes here, two that wait for each other wait for ever
+    for_all = worlds.told_apart or all(one.why in ("each other", "circle") for one in alike.stuck.values())
+    return alike if for_all and len(worlds.kinds) > 1 else None
 
 
 def _as_different(worlds: _Worlds, *alike: _Played) -> _Played:
@@ -228,4 +230,5 @@ def _message(size: int, stuck: Stuck) -> str:
     if stuck.why == "circle":
         return f"{among}, and so on in a circle: each rank waits for the next"
     other = "does not receive it" if step.kind == "send" else "sends nothing to it"
-    return f"{among}, which {other}"
+    last = "".join(f": its last transfer is `{end.name}` with rank {end.peer}" for _, end in stuck.others)
+    return f"{among}, which {other}{last}"

@@ -18,7 +18,8 @@ _OTHER = {"send": "recv", "recv": "send"}
 class Stuck(NamedTuple):
     """A transfer that comes to no end: the rank whose it is, and the transfers that it is told with.
 
-    `why`: "nobody" (no such rank), "itself", "tags", "each other", "alone" (the other end never comes).
+    `why`: "nobody" (no such rank), "itself", "tags", "each other", "circle", "alone" (the other end never comes: told
+    with what that rank has done last).
     """
 
     rank: int
@@ -106,11 +107,16 @@ class _Table:
         for rank, place in open_:
             step = self._transfer(rank, place)
             if step.peer not in waiting:
-                return Stuck(rank, step, "alone")
+                return Stuck(rank, step, "alone", self._last_of(step.peer))
         if waiting:
             (rank, step), *rest = waiting.items()
             return Stuck(rank, step, "circle", tuple(rest))
         return None
+
+    def _last_of(self, rank: int) -> tuple[tuple[int, Transfer], ...]:
+        """What a rank has done last before it was through."""
+        done = [(rank, step) for step in self.lines[rank] if type(step) is Transfer]
+        return tuple(done[-1:])
 
     def _waits_for(self, rank: int) -> Transfer | None:
         if self.at[rank] == len(self.lines[rank]):
