@@ -11,9 +11,10 @@ from ferrule_lint.semantics.walk.frame import Frame
 def is_for_some(frame: Frame) -> bool:
     """Whether some ranks alone come to a function: a test of the rank leads to a call of it."""
     calls = calls_of(frame.analysis, frame.function, without_use=True) if frame.function is not None else ()
-    return any(_asks_for_rank(formula) for trace, call in calls for formula in way_to(trace, call) or ())
+    return any(asks_for_rank(formula) for trace, call in calls for formula in way_to(trace, call) or ())
 
 
-def _asks_for_rank(formula: Formula) -> bool:
+def asks_for_rank(formula: Formula) -> bool:
+    """Whether a test is of the rank."""
     divergence = divergence_of(formula)
     return divergence is not None and divergence.kind == "rank"

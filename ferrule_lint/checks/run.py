@@ -48,7 +48,7 @@ from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
-from ferrule_lint.semantics.domain.trace import Trace, without_returns
+from ferrule_lint.semantics.domain.trace import Trace, every_event, without_returns
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.gathering import tells_the_same
 from ferrule_lint.semantics.project.programs import is_test, of_one_process
@@ -289,11 +289,8 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         found += branches.check(trace, name, ruled_out, trusted, frame.analysis.count, by_number)
         found += loops.check(trace, name, ruled_out)
         found += order.check(trace, name, ruled_out)
-        found += p2p.check(trace, name, body)
-        found += roles.check(trace, name, body)
-        found += rings.check(trace, name, body, lambda: _of_class(frame), lambda: rings.waits_for_nobody(frame.module))
-        if not any(one.code == "FER303" for one in found):
-            found += worlds.check(frame, trace, name, body)
+        if any(event.p2p for event in every_event(trace)):
+            found += _transfers(frame, trace, name, body)
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:
@@ -301,6 +298,13 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         reported = {s for x in surely for s in x.witness if s.role in ("source", "condition")}
         forwards = {(e.line, e.column) for x in surely for e in x.events if e.op == "forward" and e.path == x.path}
         yield from gradients.check(frame, name, reported, forwards)
+
+
+def _transfers(frame: Frame, trace: Trace, name: str, body: Body) -> list[Finding]:
+    found = [*p2p.check(trace, name, body), *roles.check(trace, name, body)]
+    found += rings.check(trace, name, body, lambda: _of_class(frame), lambda: rings.waits_for_nobody(frame.module))
+    # what is wrong in one of these forms is told by it
+    return found or list(worlds.check(frame, trace, name, body))
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from ferrule_lint.checks.for_some import asks_for_rank
 from ferrule_lint.checks.places import calls_at, trace_of
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.axes import Axes
-from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Term, Trace, every_term
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
@@ -104,7 +104,7 @@ def _heard_in_arms(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterato
     sends each what it is to do next: `scatter_object_list(order, orders, src=host)`."""
     for module in modules:
         for term in every_term(analysis.module_frame(module).trace()):
-            if type(term) is Choice and _is_of_rank(term):
+            if type(term) is Choice and asks_for_rank(term.formula):
                 for inner in every_term((*term.body, *term.orelse)):
                     if type(inner) is Loop and inner.polls and _asks_what_it_heard(inner.body):
                         yield _first_of_a_round(inner.body)
@@ -186,14 +186,9 @@ def _is_run_by_some(analysis: Analysis, function: FunctionInfo, asked: Sequence[
 
 
 def _is_for_some(term: Term, function: FunctionInfo) -> bool:
-    if type(term) is not Choice or not _is_of_rank(term):
+    if type(term) is not Choice or not asks_for_rank(term.formula):
         return False
     return any(_calls(t, function) for arm in (term.body, term.orelse) for t in every_term(arm))
-
-
-def _is_of_rank(choice: Choice) -> bool:
-    divergence = divergence_of(choice.formula)
-    return divergence is not None and divergence.kind == "rank"
 
 
 def _calls(term: Term, function: FunctionInfo) -> bool:

@@ -134,7 +134,7 @@ class _Worlds:
             if lines is None:
                 continue
             self.kinds |= {step.kind for line in lines for step in line if type(step) is Transfer}
-            self.test = self.test or next((player.tests[0] for player in players if player.tests), "")
+            self.test = self.test or next((player.test for player in players if player.test), "")
             self.told_apart |= _are_told_apart(lines)
             asked |= any(player.asked_size for player in players)
             found, met = meeting.play(lines)

@@ -216,7 +216,7 @@ class Expressions(ABC):
         is_module = type(e.func.base) is f.Name and e.func.base.id not in self.env
         base = UNKNOWN if is_module else self.value(e.func.base)
         if type(base) is Handle and name == "wait":
-            self.player.steps.append(Wait((base.begun,)))
+            self.player.steps.append(Wait(base.begun))
             return UNKNOWN
         if type(base) is list:
             if name == "append" and len(given) == 1:

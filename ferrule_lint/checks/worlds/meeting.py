@@ -70,7 +70,7 @@ class _Table:
         place = self.at[rank]
         step = line[place]
         if type(step) is Wait:
-            on = all((rank, number) in self.done for number in step.begun)
+            on = (rank, step.begun) in self.done
         else:
             assert type(step) is Transfer
             began = (rank, place) not in self.begun
@@ -123,7 +123,7 @@ class _Table:
             return None
         step = self.lines[rank][self.at[rank]]
         if type(step) is Wait:
-            return next(self._transfer(rank, n) for n in step.begun if (rank, n) not in self.done)
+            return self._transfer(rank, step.begun)
         assert type(step) is Transfer
         return step
 

@@ -52,7 +52,6 @@ class _Run(Expressions):
             self._statement(s)
 
     def _statement(self, s: f.Stmt) -> None:
-        kind = type(s)
         if type(s) is f.ExprStmt:
             self.value(s.value)
         elif type(s) is f.Assign:
@@ -85,9 +84,9 @@ class _Run(Expressions):
         elif type(s) is f.Assert:
             if self.holds(s.test) is False:
                 raise Left
-        elif kind is f.Break:
+        elif type(s) is f.Break:
             raise _Out
-        elif kind is f.Continue:
+        elif type(s) is f.Continue:
             raise _Next
         elif type(s) is f.Delete:
             for target in s.targets:

@@ -47,9 +47,9 @@ class Transfer(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Waiting for transfers that were begun before, by their numbers among the steps."""
+    """Waiting for a transfer that was begun before, by its number among the steps."""
 
-    begun: tuple[int, ...]
+    begun: int
 
 
 Step: TypeAlias = Transfer | Wait
@@ -101,8 +101,8 @@ class Player:
         self.rank = rank
         self.size = size
         self.outcome = outcome
-        #: the tests of its own data that it has come to
-        self.tests: list[str] = []
+        #: the first test of its own data that it has come to
+        self.test = ""
         self.steps: list[Step] = []
         #: the groups in which ranks were asked for
         self.groups: set[str] = set()
@@ -110,7 +110,6 @@ class Player:
         self.loops: list[tuple[str, int]] = []
         #: whether the number of ranks was asked for
         self.asked_size = False
-        self.asked_rank = False
         #: the call that it is in, of those in the function that is played
         self.through: f.Call | None = None
         self._left = _MOST_STEPS
@@ -135,7 +134,7 @@ class Player:
         """What comes of a test of the rank's own data. What it has received may have told it of the others'."""
         if self.steps:
             raise Unclear
-        self.tests.append(test)
+        self.test = self.test or test
         return self.outcome
 
     def number(self, found: tuple[str, str]) -> int:
@@ -144,7 +143,6 @@ class Player:
         if what == "size":
             self.asked_size = True
             return self.size
-        self.asked_rank = True
         return self.rank
 
     def begin(self, kind: str, peer: Any, tag: object, waits: bool, name: str, pos: f.Pos, path: str) -> int:
