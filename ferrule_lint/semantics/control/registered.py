@@ -1,7 +1,7 @@
 """Hooks and callbacks that some ranks register alone: `if rank == 0: trainer.add_callback(Evaluate())`.
 
-Whoever runs them stands elsewhere, mostly in a library, and runs what there is. So under a test of the rank what such an
-object or function issues is taken to be issued where it is registered; anywhere else nothing is said of it.
+Whoever runs them stands elsewhere, mostly in a library, and runs what there is. So under a test of the rank what such
+an object or function issues is taken to be issued where it is registered; anywhere else nothing is said of it.
 https://github.com/facebookresearch/detectron2/blob/main/detectron2/engine/train_loop.py
 """
 
