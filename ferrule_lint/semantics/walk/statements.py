@@ -26,6 +26,7 @@ from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import (
     aliases,
     asserted,
+    begun_later,
     behind_exits,
     counters,
     divisible,
@@ -66,7 +67,7 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     if (step := _step_of(s)) is not None:
         _aug_assign(frame, step)
         return
-    value = frame.eval(s.value)
+    value = begun_later.made(frame, s)
     if s.annotation is not None and not value.types:
         info = frame.analysis.annotations.class_of(s.annotation, frame.module)
         if info is not None:
