@@ -1,8 +1,9 @@
-"""Generators that are kept by a name: what they issue is issued where they are gone through, not where they are made.
+"""Generators and the like that are kept by a name: what they issue is issued where they are gone through.
 
 `weights = gather_weights(model)`, then `if rank == 0: for name, weight in weights: ...`: the others have made the same
 generator, and it has not begun. So the terms of its call wait until the name is read for the first time; what reads it
-is taken to go through it. Of a name that is assigned again, or that nobody reads in this body, the call counts.
+is taken to go through it. So it is with context managers, `map` and threads. Of a name that is assigned again, or that
+nobody reads in this body, the call counts, and of what takes a generator at once (`list(gather(model))`).
 https://docs.python.org/3/reference/expressions.html#generator-iterators
 """
 
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, nodes
+from ferrule_lint.semantics.domain.targets import FunctionTarget
+from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Loop, Term
 
 if TYPE_CHECKING:
@@ -24,17 +27,17 @@ def made(frame: Frame, s: f.Assign) -> Value:
     assert s.value is not None
     body = frame.module.body if frame.function is None else frame.function.body
     target = s.targets[0] if len(s.targets) == 1 else None
-    if frame.light or type(target) is not f.Name or not _may_be_lazy(s.value):
+    if frame.light or type(target) is not f.Name or not _may_wait(s.value):
         return frame.eval(s.value)
     with frame.recording() as terms:
         value = frame.eval(s.value)
-    lazy = [term for term in terms if _waits(term, s.value)]
-    places = _begun_at(frame, body, target.id) if lazy else frozenset()
+    waiting = _waiting(frame, terms, s.value)
+    places = _begun_at(frame, body, target.id) if waiting else frozenset()
     for term in terms:
-        if not places or term not in lazy:
+        if not places or term not in waiting:
             frame.emit(term)
     if places:
-        frame.unbegun[target.id] = (tuple(lazy), places)
+        frame.unbegun[target.id] = (tuple(waiting), places)
     return value
 
 
@@ -57,15 +60,36 @@ def _is_last(frame: Frame, term: Term) -> bool:
     return last is term
 
 
-def _may_be_lazy(value: f.Expr) -> bool:
+#: what goes through what it is given only as it is gone through itself
+_LAZY = frozenset("enumerate zip iter reversed map filter starmap chain islice takewhile dropwhile tqdm".split())
+_THREADS = frozenset({"Thread", "Timer"})
+
+
+def _may_wait(value: f.Expr) -> bool:
     return type(value) is f.Call or (type(value) is f.Comprehension and value.kind == "generator")
 
 
-def _waits(term: Term, value: f.Expr) -> bool:
-    if type(term) is CallTerm:
-        function = term.summary.function
-        return function is not None and function.is_generator and not function.is_context_manager
-    return type(term) is Loop and type(value) is f.Comprehension
+def _waiting(frame: Frame, terms: list[Term], value: f.Expr) -> list[Term]:
+    """Those of the terms of an expression that wait until it is gone through."""
+    if type(value) is f.Comprehension:
+        return [term for term in terms if type(term) is Loop]
+    if type(value) is f.Call and last_name(value.func) in _THREADS:
+        return terms
+    issued = {term.pos: term for term in terms if type(term) is Loop or type(term) is CallTerm}
+    found: list[Term] = []
+    asked: list[f.Expr] = [value] if issued else []
+    while asked:
+        e = asked.pop()
+        if type(e) is f.Call and (last_name(e.func) in _LAZY or _generates(frame, e)):
+            found += [issued[e.pos]] if e.pos in issued else []
+            asked += [*e.args, *(v for _, v in e.keywords)]
+    return found
+
+
+def _generates(frame: Frame, call: f.Call) -> bool:
+    """Whether a call makes a generator; a coroutine counts where it is called, since facts do not keep `await`."""
+    target = frame.ask(call.func).target
+    return type(target) is FunctionTarget and target.function.is_generator
 
 
 def _begun_at(frame: Frame, body: f.Body, name: str) -> frozenset[f.Pos]:
