@@ -48,6 +48,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
         "local_size",
     ),
     "axes": AXES,
+    "root_of": AXES,
 }
 
 #: keys whose value is a regular expression

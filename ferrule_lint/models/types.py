@@ -59,6 +59,8 @@ class CallModel:
     kind: str = ""
     #: the result names a position in the group it was asked for: never divergent inside another
     membership: bool = False
+    #: the result is a rank of the job: the first or last member of this rank's group along these axes
+    root_of: tuple[str, ...] = ()
     #: events only if this argument is true / is given (`async_op`-like switches are not meant)
     only_if: Argument | None = None
     #: no event if this argument is certainly true (`no_dist=True`)

@@ -26,7 +26,7 @@ from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.calls.outside import model_of_method, of_library, of_method, rank_by_name, unknown_call
 from ferrule_lint.semantics.calls.plain_methods import runs_no_module
-from ferrule_lint.semantics.control import host_work, work
+from ferrule_lint.semantics.control import host_work, registered, work
 from ferrule_lint.semantics.data import exchanged, iteration, layout, number_types
 from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.conditions import Atom
@@ -105,6 +105,7 @@ def call(frame: Frame, e: f.Call) -> Value:
         frame.files.collective(frame.conditions)
     work.after_call(frame, e, arguments.values, before)
     host_work.at_call(frame, e, before)
+    registered.at_call(frame, arguments)
     if len(frame.gradient_marks) == marks:
         gradient_order.of_call(frame, e)
     if frame.gradients:

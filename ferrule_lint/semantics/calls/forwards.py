@@ -12,7 +12,7 @@ from ferrule_lint.semantics.calls.copies import is_copy
 from ferrule_lint.semantics.calls.made_beside import is_made_beside
 from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.dependences import FLOWS, HOLDS, NO_DEPS, made_of
+from ferrule_lint.semantics.domain.dependences import DATA, FLOWS, HOLDS, MADE, NO_DEPS, made_of, only
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
@@ -399,6 +399,9 @@ def generated(frame: Frame, name: str, arguments: Arguments) -> Value:
     data = output.data
     if name != "generate":
         return output
+    if data is None and output.deps:  # callers know whether these are the rank's own prompts
+        by = only(output.deps, DATA, MADE)
+        return Value(deps=output.deps, shape_deps=by, uneven_last=True)
     if data is None:
         note = f"`{render(arguments.expr.func)}` continues the rank's own prompts"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)

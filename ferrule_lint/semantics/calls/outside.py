@@ -192,6 +192,8 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
             frame, by_name, guessed, arguments.positional, arguments.keywords, e.pos, call=e,
             confidence=Confidence.LOW,
         )  # fmt: skip
+    if target.name == "generate" and any(v.deps for v in arguments.values):
+        return forwards.generated(frame, "generate", arguments)
     return unknown_call(frame, arguments, receiver, name=target.name)
 
 

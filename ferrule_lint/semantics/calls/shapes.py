@@ -10,7 +10,7 @@ from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data import buffers, exchanged, read_out, switches, told_sizes
 from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, HOLDS, NO_DEPS, OBSERVED, Deps, recast
+from ferrule_lint.semantics.domain.dependences import CONTAINED, DATA, FLOWS, NO_DEPS, OBSERVED, Deps, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
@@ -122,9 +122,9 @@ def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) ->
     from that parameter itself (`unique(x)`, `x[x > 0]`): were it the same on all ranks, nobody would gather it."""
     if event.op not in _GATHERS or frame.light or not value.shape_deps:
         return None
-    held = {name for name, how in value.deps if how not in HOLDS}
+    held = {name for name, how in value.deps if how != CONTAINED}
     # what a setting or a size decides selects nothing
-    asked = (n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != ".")
+    asked = (n for n, how in sorted(value.shape_deps) if how in (OBSERVED, DATA) and n in held and n[0] != ".")
     plain = _no_tensors(frame)
     name = next((n for n in asked if not is_setting(n) and ".shape" not in n and n not in plain), None)
     if name is None:

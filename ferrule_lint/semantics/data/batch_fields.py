@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import collators
+from ferrule_lint.semantics.data import collators, number_types
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import COUNTED, EMPTY, FLOWS, NO_DEPS, Deps, without
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -61,7 +61,13 @@ def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: st
     # what a caller passes has no items at most in the first dimension: the others are the model's
     deps = size.deps if index == "0" else without(size.deps, EMPTY)
     deps = deps | sized_by(size, index) if size.shape_deps else deps
-    return Value(divergence=divergence, emptiness=emptiness_of(size.emptiness, index), deps=deps, there=True)
+    return Value(
+        divergence=divergence,
+        emptiness=emptiness_of(size.emptiness, index),
+        deps=deps,
+        there=True,
+        number=number_types.of_size(),
+    )
 
 
 def is_uneven_later(tensor: Value) -> bool:

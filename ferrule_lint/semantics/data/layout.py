@@ -202,6 +202,8 @@ def _of_written(expr: f.Expr, value: Value | None, named: str | None) -> Layout:
         return Layout(None if nested else (str(len(expr.elements)),), guess if named is None else named)
     if _is_count(expr) or type(expr) is f.Const or (value is not None and (value.world_size or value.rank)):
         return Layout((), _type_of(expr) if named is None else named)
+    if named is None and _is_shape(expr):
+        return Layout(None, number_types.WHOLE)
     return Layout(None, named or "")
 
 

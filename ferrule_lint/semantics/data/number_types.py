@@ -57,6 +57,11 @@ def of(value: Value) -> Number | None:
     return value.number
 
 
+def of_size() -> Number:
+    """How long a dimension is, or how many items there are."""
+    return _WHOLE
+
+
 def conflict(a: str, b: str) -> str:
     """What two element types certainly disagree about, in words."""
     if not a or not b or a == b or (FLOATING in (a, b) and {a, b} <= FLOATS):
@@ -107,6 +112,8 @@ def _of_call(e: f.Call, function: Value) -> Number | None:
             return _WHOLE
         return _FLOATING if _OF_MODULES.fullmatch(target.dotted) else None
     name = last_name(e.func)
+    if name in ("numel", "nelement") and type(e.func) is f.Attr:
+        return _WHOLE
     if type(e.func) is not f.Attr or name not in ("item", "float", *_METHODS):
         return None
     if name == "item":

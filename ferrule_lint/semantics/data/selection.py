@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.batch_fields import is_uneven_later
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import numbers
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, OBSERVED, SELECTS, Deps, only
+from ferrule_lint.semantics.domain.dependences import DATA, FLOWS, ITEM, MADE, NO_DEPS, OBSERVED, SELECTS, Deps, only
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown
 
@@ -119,8 +119,8 @@ def _is_slice(expr: f.Expr) -> bool:
 
 
 def by_content(value: Value) -> Deps:
-    """The parameters whose content decides how much is selected by a value."""
-    return only(value.deps, OBSERVED, FLOWS, ITEM, OBSERVED)
+    """The parameters whose content, or what something unknown has made of it, decides how much a value selects."""
+    return only(value.deps, OBSERVED, FLOWS, ITEM, OBSERVED) | only(value.deps, DATA, MADE, DATA)
 
 
 def _is_mask(expr: f.Expr, value: Value) -> bool:

@@ -478,14 +478,24 @@ def _in_chunks(frame: Frame, arguments: Arguments, receiver: Value | None) -> Va
     """`x.split(size, dim=1)`: as many chunks as fit in the dimension, more where it is longer."""
     given = arguments.positional if receiver is not None else arguments.positional[1:]
     whole = receiver if receiver is not None else next(iter(arguments.positional), None)
-    if whole is None or whole.shape is None or not given or given[0].items is not None or given[0].data is not None:
+    if whole is None or not given or given[0].items is not None or given[0].data is not None:
         return None
     dim = arguments.keywords.get("dim", given[1] if len(given) > 1 else Value(const="0"))
     if dim.const is None or (dim.const == "0") is whole.uneven_last:
         return None
+    if whole.shape is None:
+        return _of_callers_length(whole, given[0]) if dim.const == "0" else None
     note = f"`{render(arguments.expr)}` makes as many chunks as this rank's tensor is long"
     length = whole.shape.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     return whole._replace(length=length, shape=None, uneven_last=False, const=None, uniform=False)
+
+
+def _of_callers_length(whole: Value, size: Value) -> Value | None:
+    """As many chunks as a caller's tensor, or what is selected from it, is long; a text is split by another one."""
+    deps = only(whole.deps, COUNTED, FLOWS) | whole.shape_deps
+    if not deps or whole.items is not None or whole.container or (size.const or "")[:1] in ("'", '"'):
+        return None
+    return whole._replace(length_deps=deps, deps=only(whole.deps, ITEM, FLOWS), shape_deps=NO_DEPS, const=None)
 
 
 def _reduced(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.axes import DP, UNKNOWN_GROUP, Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 #: the strategy of FSDP that shards within groups of ranks, and keeps copies beyond them
 _HYBRID = "HYBRID_SHARD"
+_MESH = "init_device_mesh"
 
 
 def axes_of(frame: Frame, expr: f.Expr, value: Value) -> Axes | None:
@@ -41,10 +41,9 @@ def _is_made_here(frame: Frame, expr: f.Expr) -> bool:
 def has_siblings(frame: Frame, axes: Axes) -> bool:
     """Whether a job has several groups along these axes. Without any other axis in sight, data parallelism is the whole
     job, and so is the one dimension of a mesh."""
+    known = [n for _, call in frame.module.calls_named(_MESH) if (n := _dimensions(call))]
     if axes == DP and not any(_is_other_axis(frame, name) for name in frame.module.mentions):
-        return False
-    sizes = [_dimensions(call) for call in walk(frame.module.body) if type(call) is f.Call]
-    known = [n for n in sizes if n]
+        return max(known, default=1) > 1
     return not known or max(known) > 1
 
 
@@ -61,7 +60,7 @@ def is_of_shards(frame: Frame, expr: f.Expr) -> bool:
     mesh = _made_of(frame, base) if type(base) is f.Name else base
     if type(mesh) is not f.Attr or mesh.attr != "device_mesh" or render(mesh.base) == frame.self_name:
         return False
-    modules = frame.analysis.names.mentioning("init_device_mesh")
+    modules = frame.analysis.names.mentioning(_MESH)
     return _is_near(frame, [m for m in modules if any(_is_wide(call) for _, calls in m.calls() for call in calls)])
 
 
@@ -85,12 +84,12 @@ def _is_other_axis(frame: Frame, name: str) -> bool:
 
 def _is_wide(call: f.Call) -> bool:
     """Whether a mesh is made with several dimensions, or with as many as something else says."""
-    return last_name(call.func) == "init_device_mesh" and _dimensions(call) != 1
+    return last_name(call.func) == _MESH and _dimensions(call) != 1
 
 
 def _dimensions(call: f.Call) -> int:
     """How many dimensions a mesh is made with; 0: not a mesh, or not known."""
-    if last_name(call.func) != "init_device_mesh":
+    if last_name(call.func) != _MESH:
         return 0
     shape = next((v for k, v in call.keywords if k == "mesh_shape"), call.args[1] if len(call.args) > 1 else None)
     return len(shape.elements) if type(shape) is f.Sequence else 0

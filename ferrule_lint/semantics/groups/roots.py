@@ -62,6 +62,10 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
         _issue(frame, name, arguments, outside, WORLD, message)
         return
     group = axes_of(frame, group_expr, frame.eval(group_expr))
+    if expr is not None and group is not None and (other := _of_other_axes(frame, expr, group)) is not None:
+        message = f"`{argument}` is a member of another group of this rank than `{render(group_expr)}`"
+        _issue(frame, name, arguments, other, group, message)
+        return
     if expr is not None and (told := _misnumbered(frame, expr, group_expr, group)) is not None:
         divergence, what = told
         if is_left_out(frame, group_expr) or all_ranks.are_in(frame, group_expr):
@@ -73,6 +77,22 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     if group is not None and rank is not None and "world" in rank.axes:
         message = f"`group_{argument}` is a place in the group, but this is a rank of the whole job: pass `{argument}`"
         _issue(frame, name, arguments, rank, group, message)
+
+
+#: the axes whose names say enough; those of context and expert parallelism are often part of another's group
+_PLAIN = frozenset({"tp", "pp", "dp"})
+
+
+def _of_other_axes(frame: Frame, expr: f.Expr, group: Axes) -> Divergence | None:
+    """Why a rank of the job is the first or last member of a group along other axes, by which function tells it
+    (`get_tensor_model_parallel_src_rank()`): it is no member of this one, or each of its members means another."""
+    made = definition(frame, expr)
+    model = frame.analysis.model_of(frame.module, made) if type(made) is f.Call else None
+    if model is None or not model.root_of or not group <= _PLAIN or group == frozenset(model.root_of):
+        return None
+    note = f"`{shown(made)}` is a member of this rank's group along {', '.join(model.root_of)}"
+    divergence = frame.source(group, "rank", position(made), note, Confidence.MEDIUM)
+    return divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}` is passed as a rank"))
 
 
 def _misnumbered(frame: Frame, expr: f.Expr, group: f.Expr, axes: Axes | None) -> tuple[Divergence, str] | None:

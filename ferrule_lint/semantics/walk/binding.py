@@ -44,7 +44,7 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
         order = None
     return Loop(
         body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
-        dicts_walked(expr),
+        dicts_walked(definition(frame, expr)),
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
-from ferrule_lint.semantics.walk import attributes, wrapped_under
+from ferrule_lint.semantics.walk import attributes, begun_later, wrapped_under
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.comprehensions import comprehension
 from ferrule_lint.semantics.walk.displays import dict_display, sequence, set_display
@@ -48,6 +48,8 @@ from ferrule_lint.semantics.walk.unfolded import unfolded
 
 
 def _name(frame: Frame, e: f.Name) -> Value:
+    if frame.unbegun:
+        begun_later.read(frame, e)
     value = frame.read(e.id)
     if value is not None:
         return wrapped_under.here(frame, value)

@@ -47,7 +47,7 @@ _COLLECTED = (
     "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
     "rounds", "self_writes", "sharded", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "told_alike",
-    "versions",
+    "unbegun", "versions",
     "waits", "wrapped_under", "wraps",
 )  # fmt: skip
 
@@ -184,6 +184,7 @@ class Frame:
         "terms",
         "tests",
         "told_alike",
+        "unbegun",
         "unused",
         "versions",
         "waits",
@@ -214,6 +215,8 @@ class Frame:
         #: 0: full; 1 or 2: a pass for attribute values only (see `attributes`)
         self.light = light
         self.closure = closure
+        #: generators that are kept by a name: what their calls issue, and where that begins; see `begun_later`
+        self.unbegun: dict[str, tuple[Trace, frozenset[f.Pos]]] = {}
         self.env: dict[str, Value] = {}
         #: what each place holds now, by a number that nothing else in this frame has; 0: what it held to begin with
         self.versions: dict[str, int] = {}

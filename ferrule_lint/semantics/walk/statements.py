@@ -8,7 +8,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends
+from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends, registered
 from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
 from ferrule_lint.semantics.data.filled_sets import is_empty_set, is_of_numbers
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
@@ -26,6 +26,7 @@ from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import (
     aliases,
     asserted,
+    begun_later,
     behind_exits,
     counters,
     divisible,
@@ -66,7 +67,7 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     if (step := _step_of(s)) is not None:
         _aug_assign(frame, step)
         return
-    value = frame.eval(s.value)
+    value = begun_later.made(frame, s)
     if s.annotation is not None and not value.types:
         info = frame.analysis.annotations.class_of(s.annotation, frame.module)
         if info is not None:
@@ -144,6 +145,7 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         joined = joined._replace(agreed=False)  # `stop |= late()`, after a round at whose end the ranks agreed on it
     divergence = frame.path_divergence(counters.of_both_arms(frame, s))
     if s.op == "Add":
+        registered.at_adding(frame, s, new)
         fuller = filling.with_added(frame, joined, s.value, place_name(s.target))
         if fuller is not joined:
             bind(frame, s.target, fuller)
