@@ -26,6 +26,7 @@ from ferrule_lint.checks.alone import without_those_alone
 from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
 from ferrule_lint.checks.filled_up import but_of_filled_up
+from ferrule_lint.checks.handed_none import but_of_those_who_have_it
 from ferrule_lint.checks.known import FileResult, in_one_text, together
 from ferrule_lint.checks.meant import as_it_is_meant
 from ferrule_lint.checks.modes import but_in_local_modes
@@ -35,6 +36,7 @@ from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.processes import Share, shared_out, worth
 from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
+from ferrule_lint.checks.set_at_end import without_those_before
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.survivors import without_those_who_left
 from ferrule_lint.checks.two_programs import of_two_programs
@@ -186,6 +188,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
         elif found and not analysis.sharding.is_near_wraps(module.path):
             found = [_of_one_process(f) if _only_of_modules(f) else f for f in found]
         found = made_up_for(analysis, but_in_local_modes(analysis, found))
+        found = but_of_those_who_have_it(analysis, without_those_before(analysis, found))
         found = without_those_who_left(analysis, among_others(analysis, found))
         found = but_of_counted_rounds(analysis, without_those_alone(analysis, found))
         found = without_those_of_one(analysis, but_of_filled_up(analysis, found))

@@ -94,7 +94,7 @@ def _orders(analysis: Analysis, paths: Iterable[str]) -> _Orders:
     )
     return frozenset(
         _Order(e.path, e.op, e.axes, _source(analysis, e.path, e.pos[:2]))
-        for heard in (*in_functions, *_heard_in_arms(analysis, modules))
+        for heard in (*in_functions, *_heard_in_arms(analysis, modules), *_served(analysis, modules))
         for e in heard
     )
 
@@ -108,6 +108,27 @@ def _heard_in_arms(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterato
                 for inner in every_term((*term.body, *term.orelse)):
                     if type(inner) is Loop and inner.polls and _asks_what_it_heard(inner.body):
                         yield _first_of_a_round(inner.body)
+
+
+def _served(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[Event, ...]]:
+    """The events of loops without an end in which all ranks but one call a function for ever, where that one goes on
+    without anything: a server calls the same on it for each request (`while True: self.execute([None])`)."""
+    for module in modules:
+        for function in module.functions.values():
+            if not any(type(node) is f.While for node in walk(function.body)):
+                continue
+            for term in every_term(trace_of(analysis, function)):
+                if type(term) is not Choice or not asks_for_rank(term.formula):
+                    continue
+                for arm, other in ((term.body, term.orelse), (term.orelse, term.body)):
+                    if len(arm) == 1 and type(arm[0]) is Loop and not any(map(_events, every_term(other))):
+                        yield from _called_for_ever(arm[0])
+
+
+def _called_for_ever(loop: Loop) -> Iterator[tuple[Event, ...]]:
+    """What the rounds of such a loop begin with, where they do nothing but call a function."""
+    if _has_no_end(loop) and len(loop.body) == 1 and type(loop.body[0]) is CallTerm:
+        yield _first_of_a_round(loop.body)
 
 
 def _agree(one: str, other: str) -> bool:

@@ -31,7 +31,7 @@ from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project import handed_wrapped
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, by_id
-from ferrule_lint.semantics.project.options import passed
+from ferrule_lint.semantics.project.options import is_off, passed
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources import reduced_in_place, stated
 from ferrule_lint.semantics.walk import (
@@ -177,10 +177,28 @@ def _context(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], c
         return ()
     analysis = frame.analysis
     return (
-        *contexts_of(analysis, function, bound, call),
+        *contexts_of(analysis, function, _left_off(frame, function, bound, call), call),
         *_classes_passed(analysis, function, bound),
         *_whole_here(analysis, function, bound),
     )
+
+
+def _left_off(
+    frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None
+) -> Mapping[str, Value]:
+    """What is passed, where a parameter that asks by its name whether there are several processes is handed an option
+    of the instance that nobody takes (`draw(points, distributed=self.distributed)`): as it is left, off."""
+    analysis, info = frame.analysis, frame.self_class
+    if call is None or info is None or not frame.self_name:
+        return bound
+    for parameter in function.parameters:
+        if parameter.name not in bound or analysis.models.convention("initialized", parameter.name) is None:
+            continue
+        given = passed(call, function, function.owner is not None, parameter.name)
+        of_instance = type(given) is f.Attr and place_name(given.base) == frame.self_name
+        if of_instance and type(given) is f.Attr and is_off(analysis, info, given.attr, by_tests=False):
+            bound = {**bound, parameter.name: Value(uniform=True, const="False")}
+    return bound
 
 
 def _whole_here(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:

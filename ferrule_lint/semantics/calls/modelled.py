@@ -23,7 +23,8 @@ from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, partly_used, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
 from ferrule_lint.semantics.groups.of_call import group_axes
-from ferrule_lint.semantics.project.zero_stages import programs_keep_whole
+from ferrule_lint.semantics.project import strategies
+from ferrule_lint.semantics.project.zero_stages import programs_go_without, programs_keep_whole
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -66,6 +67,10 @@ def apply(
         if who_is_there.is_asked(frame, model.event):
             confidence = Confidence.LOW
         if model.event in _ONLY_IN_PARTS and programs_keep_whole(frame.analysis, frame.module.path):
+            confidence = Confidence.LOW
+        if model.event == "save_checkpoint" and model.library == "lightning" and _writes_alone(frame, model):
+            confidence = Confidence.LOW
+        if model.name.startswith(_OF_ENGINE) and programs_go_without(frame.analysis, frame.module.path):
             confidence = Confidence.LOW
         if model.event == "backward" and frame.analysis.sharding.is_beside_wraps(frame.module.path):
             confidence = Confidence.LOW
@@ -115,10 +120,17 @@ def _tell_class(frame: Frame, model: CallModel, expr: f.Expr | None) -> None:
         frame.env[place] = known._replace(module=True, external=frame.models.canonical(model.name).rpartition(".")[0])
 
 
+def _writes_alone(frame: Frame, model: CallModel) -> bool:
+    """Whether a checkpoint of a trainer is written by the first rank alone, without the others."""
+    return model.name.rpartition(".")[0] in ("", "lightning.pytorch.Trainer") and strategies.saves_alone(frame.analysis)
+
+
 #: what is issued for a DTensor alone
 _OF_PARTS = ("full_tensor", "redistribute")
 #: what DeepSpeed issues where parameters are in parts, under stage 3 of ZeRO
 _ONLY_IN_PARTS = frozenset(("gathered_parameters", "save_16bit_model"))
+#: what puts together what DeepSpeed's engine has distributed, and hands back what is there where it has not
+_OF_ENGINE = "deepspeed.utils.safe_get_full_"
 
 
 def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:

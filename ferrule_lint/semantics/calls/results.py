@@ -213,7 +213,8 @@ def _divergent(
             # every rank looks for a file of its own; those of one checkpoint are all there, or none is
             sure = Confidence.LOW if _OF_CHECKPOINT.search(render(e)) else Confidence.MEDIUM
             return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(sure))
-        if gives_a_sign(e, lambda path: definition(frame, path)):
+        body = frame.module.body if frame.function is None else frame.function.body
+        if gives_a_sign(e, lambda path: definition(frame, path), body):
             confidence, note = Confidence.MEDIUM, f"{note}: one looks before the file is made, another afterwards"
     asks = model.kind == "host" and type(e.func) is f.Attr and e.func.attr in ASKS and not frame.light
     if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):

@@ -138,6 +138,53 @@ def joined_to_multiple(frame: Frame, parts: f.Expr | None) -> bool:
     )
 
 
+def is_filled_to(frame: Frame, whole: f.Expr, number: f.Expr) -> bool:
+    """Whether the function fills a list up to a multiple of a number, by whose name it is cut into parts later:
+    `items += [0] * (n - len(items) % n)`, `np.array_split(items, n)`."""
+    place, divisor = place_name(whole), render(number)
+    if not place or frame.function is None:
+        return False
+    body = tuple(statements(frame.function.body))
+    assigned = {place_name(s.targets[0]): s.value for s in body if type(s) is f.Assign and len(s.targets) == 1}
+
+    def behind(expr: f.Expr) -> f.Expr:
+        return assigned.get(expr.id) or expr if type(expr) is f.Name else expr
+
+    numbers = {f"len({place})"} | _numbers_of(assigned.get(place))
+    return any(_is_rest(behind(o), divisor, numbers) for s in body for o in _times_added(s, place))
+
+
+def _times_added(s: f.Stmt, place: str) -> tuple[f.Expr, ...]:
+    """How often something is added to a list: `items += [0] * n`, `items.extend([0] * n)`."""
+    added: f.Expr | None = None
+    if type(s) is f.AugAssign and place_name(s.target) == place:
+        added = s.value
+    elif type(s) is f.ExprStmt and type(s.value) is f.Call and place_name(s.value.func) == f"{place}.extend":
+        added = s.value.args[0] if len(s.value.args) == 1 else None
+    return added.operands if type(added) is f.Op and added.kind == "Mult" else ()
+
+
+def _is_rest(amount: f.Expr, divisor: str, numbers: set[str]) -> bool:
+    """Whether an amount is what one of some numbers lacks to a multiple of another: `n - len(items) % n`."""
+    if type(amount) is not f.Op or amount.kind != "Sub" or len(amount.operands) != 2:
+        return False
+    first, rest = amount.operands
+    if render(first) != divisor or type(rest) is not f.Op or rest.kind != "Mod" or len(rest.operands) != 2:
+        return False
+    return render(rest.operands[0]) in numbers and render(rest.operands[1]) == divisor
+
+
+def _numbers_of(made: f.Expr | None) -> set[str]:
+    """The number of items that something is made with: `[i for i in range(n)]`, `list(range(n))`."""
+    if type(made) is f.Comprehension and len(made.generators) == 1 and not made.generators[0].conditions:
+        return _numbers_of(made.generators[0].iterable)
+    if type(made) is not f.Call or len(made.args) != 1:
+        return set()
+    if last_name(made.func) in ("range", "arange"):
+        return {render(made.args[0])}
+    return _numbers_of(made.args[0]) if last_name(made.func) == "list" else set()
+
+
 def _to_multiple(frame: Frame, amount: f.Expr, place: str) -> bool:
     """Whether an amount is what a list lacks to a multiple of the number of ranks: `total - len(items)`,
     `world_size - len(items) % world_size`, `-len(items) % world_size`."""

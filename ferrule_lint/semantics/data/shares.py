@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.data.filling import is_filled_to
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
@@ -85,8 +86,11 @@ def dealt(frame: Frame, parts: f.Expr) -> bool:
         return _are_numbers(frame, made)
     if type(made) is f.Call and made.args:
         if last_name(made.func) in _SPLIT:
-            whole = made.args[-1] if last_name(made.func) in ("divide", "distribute") else made.args[0]
-            return not frame.eval(whole).multiple
+            if last_name(made.func) != "array_split":
+                return not frame.eval(made.args[-1]).multiple
+            return not frame.eval(made.args[0]).multiple and not (
+                len(made.args) > 1 and is_filled_to(frame, made.args[0], made.args[1])
+            )
         with frame.recording():
             target = frame.eval(made.func).target
         if type(target) is not FunctionTarget or any(frame.eval(a).multiple for a in made.args):

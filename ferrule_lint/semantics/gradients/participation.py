@@ -168,14 +168,22 @@ def is_input(value: Value) -> bool:
 
 
 def _has_parameters(frame: Frame, info: ClassInfo) -> bool:
-    """Whether instances of a project class hold something trainable; a class that inherits from a library's does."""
+    """Whether instances of a project class hold something trainable; a class that inherits from a library's does,
+    unless that is one of its losses or the like (`nn.CrossEntropyLoss`)."""
     analysis = frame.analysis
-    if any(not b.endswith((".Module", "object", "ABC", "Generic")) for b in analysis.names.external_bases(info)):
+    if any(_holds_parameters(base) for base in analysis.names.external_bases(info)):
         return True
     return any(
         "Parameter" in module_names or "nn" in module_names
         for module_names in (_names_in_constructor(c) for c in analysis.names.mro(info))
     )
+
+
+def _holds_parameters(base: str) -> bool:
+    """Whether a library's class may hold parameters, by its name."""
+    if base.endswith((".Module", "object", "ABC", "Generic")):
+        return False
+    return not base.startswith("torch.nn.") or _STATELESS.search(base.rpartition(".")[2]) is None
 
 
 def _names_in_constructor(info: ClassInfo) -> set[str]:

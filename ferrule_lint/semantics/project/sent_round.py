@@ -7,6 +7,16 @@
         x = recv(ranks[0])
     return x
 
+or the same of something that is written down first, and read again by those who receive it:
+
+    if rank == src:
+        torch.save(x, buffer)
+        broadcast(torch.ByteTensor(buffer.getbuffer()), src)
+    else:
+        broadcast(data, src)
+        x = torch.load(io.BytesIO(data.numpy()))
+    return x
+
 That is a broadcast: behind it the ranks have the same, however different they were. Which ranks these are is not to be
 told, so that nothing is said of what comes back.
 """
@@ -23,13 +33,17 @@ from ferrule_lint.semantics.domain.text import last_name, place_name
 
 SENDS = re.compile(r"_*i?send(_\w+)?")
 RECEIVES = re.compile(r"_*(i?recv|receive)(_\w+)?")
+_BROADCASTS = re.compile(r"_*(broadcast|bcast)(_\w+)?", re.IGNORECASE)
+#: what writes something down for others to read, and what reads it again
+_WRITES = re.compile(r"_*(save|dumps?|encode|serialize)(_\w+)?")
+_READS = re.compile(r"_*(loads?|decode|deserialize)(_\w+)?")
 
 
 def sends_round(body: f.Body, parameters: Collection[str]) -> bool:
     """Whether a function does that with one of its parameters."""
     returned = {place_name(s.value) for s in statements(body) if type(s) is f.Return and s.value is not None}
     return any(
-        _sends(one, name) and _receives(other, name)
+        (_sends(one, name) and _receives(other, name)) or (_writes_down(one, name) and _reads_again(other, name))
         for name in returned.intersection(parameters)
         for s in statements(plain(body))
         if type(s) is f.If
@@ -57,3 +71,29 @@ def _receives(arm: f.Body, name: str) -> bool:
         and RECEIVES.fullmatch(last_name(node.value.func)) is not None
         for node in arm
     )
+
+
+def _writes_down(arm: f.Body, name: str) -> bool:
+    """Whether an arm broadcasts, and writes something down that it does not set."""
+    if any(type(node) is f.Assign and name in map(place_name, node.targets) for node in walk(arm)):
+        return False
+    calls = [node for node in walk(arm) if type(node) is f.Call]
+    written = any(_WRITES.fullmatch(last_name(c.func)) and name in map(place_name, c.args) for c in calls)
+    return written and any(_BROADCASTS.fullmatch(last_name(c.func)) for c in calls)
+
+
+def _reads_again(arm: f.Body, name: str) -> bool:
+    """Whether an arm broadcasts, and sets something to what it reads, whichever way it takes."""
+    calls = (node for node in walk(arm) if type(node) is f.Call)
+    return any(_BROADCASTS.fullmatch(last_name(c.func)) for c in calls) and _is_read(arm, name)
+
+
+def _is_read(arm: f.Body, name: str) -> bool:
+    for s in arm:
+        if type(s) is f.Assign and name in map(place_name, s.targets):
+            return type(s.value) is f.Call and _READS.fullmatch(last_name(s.value.func)) is not None
+        if type(s) is f.If and _is_read(s.body, name) and _is_read(s.orelse, name):
+            return True
+        if type(s) is f.With and _is_read(s.body, name):
+            return True
+    return False

@@ -14,6 +14,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import External, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -22,6 +23,19 @@ _DDP = re.compile(r"['\"]ddp(_(spawn|fork|notebook))?(_find_unused_parameters_(t
 _SHARDS = re.compile(r"['\"](fsdp(_native)?(_full_shard_offload)?|deepspeed_stage_3\w*)['\"]")
 _TOLERANT = re.compile(r"find_unused_parameters_true")
 _STRICT = re.compile(r"find_unused_parameters_false")
+#: what a trainer could be given up to version 1.9, and not since
+#: https://lightning.ai/docs/pytorch/stable/upgrade/from_1_9.html
+_OF_FIRST_VERSION = frozenset(
+    "gpus tpu_cores ipus num_processes auto_select_gpus auto_scale_batch_size auto_lr_find replace_sampler_ddp "
+    "resume_from_checkpoint track_grad_norm amp_backend amp_level multiple_trainloader_mode move_metrics_to_cpu "
+    "progress_bar_refresh_rate weights_summary checkpoint_callback terminate_on_nan stochastic_weight_avg "
+    "distributed_backend flush_logs_every_n_steps".split()
+)
+#: what made a trainer of parsed arguments
+_OF_ARGUMENTS = "from_argparse_args"
+_TRAINER = "lightning.pytorch.Trainer"
+#: how a text or name speaks of what saves in parts, on all ranks
+_IN_PARTS = re.compile(r"shard|fsdp|deepspeed", re.IGNORECASE)
 #: the package that both versions have been
 _OF_ANY_VERSION = "pytorch_lightning."
 
@@ -54,6 +68,36 @@ def strategy_of(model: CallModel, call: f.Call, dotted: str) -> Strategy | None:
     tolerant = any(map(_TOLERANT.search, ddp))
     strict = any(map(_STRICT.search, ddp)) or not dotted.startswith(_OF_ANY_VERSION)
     return Strategy(False, strict and not tolerant, tolerant)
+
+
+def saves_alone(analysis: Analysis) -> bool:
+    """Whether all trainers that a project makes are of version 1, as far as what some are given tells, and none is told
+    to keep the model in parts: there the first rank wrote a checkpoint by itself, without a barrier behind it."""
+    makers = [m for m in analysis.names.mentioning("Trainer") if not is_test(m.path)]
+    made = [(module, call) for module in makers for _, calls in module.calls() for call in calls]
+    made = [(module, call) for module, call in made if _makes_trainer(analysis, module, call)]
+    old = any(
+        last_name(call.func) == _OF_ARGUMENTS
+        or not _OF_FIRST_VERSION.isdisjoint(name or "" for name, _ in call.keywords)
+        for _, call in made
+    )
+    return old and not any(_speaks_of_parts(module) for module in {m.path: m for m, _ in made}.values())
+
+
+def _makes_trainer(analysis: Analysis, module: ModuleInfo, call: f.Call) -> bool:
+    of_arguments = type(call.func) is f.Attr and call.func.attr == _OF_ARGUMENTS
+    maker = call.func.base if of_arguments and type(call.func) is f.Attr else call.func
+    if last_name(maker) != "Trainer":
+        return False
+    entity = analysis.names.resolve(maker, module)
+    return isinstance(entity, External) and analysis.models.canonical(entity.dotted) == _TRAINER
+
+
+def _speaks_of_parts(module: ModuleInfo) -> bool:
+    if module.mentions_like(_IN_PARTS):
+        return True
+    nodes = (node for _, body in module.bodies() for node in walk(body))
+    return any(type(node) is f.Const and _IN_PARTS.search(node.text) for node in nodes)
 
 
 #: what a module is in that is set up with a strategy which shards it, whatever engine that is

@@ -75,6 +75,32 @@ def _keep_whole(analysis: Analysis, path: str) -> bool:
     return bool(starting) and all(map(_writes_whole, starting))
 
 
+def programs_go_without(analysis: Analysis, path: str) -> bool:
+    """Whether nothing starts DeepSpeed in the programs which a file belongs to, that calls one of its helpers: neither
+    by itself, nor by a library that some setting, or a text, tells to."""
+    return analysis.kept_whole.find(f"{path} without", lambda: _go_without(analysis, path))
+
+
+def _go_without(analysis: Analysis, path: str) -> bool:
+    names = analysis.names
+    names.reads.ask("imports", "")
+    together = closed(closed([path], analysis.imports.users), analysis.imports.imported)
+    if any(module.path in together for name in _BY_LIBRARY for module in names.mentioning(name)):
+        return False
+    return not any(
+        _starts(names.modules[other]) or _is_said(names.modules[other]) for other in together if other in names.modules
+    )
+
+
+def _is_said(module: ModuleInfo) -> bool:
+    """Whether a text in a file names DeepSpeed: `Trainer(strategy="deepspeed_stage_2")`."""
+    return any(
+        type(node) is f.Const and node.text[:1] in "'\"" and "deepspeed" in node.text.lower()
+        for _, body in module.bodies()
+        for node in walk(body)
+    )
+
+
 def _starts(module: ModuleInfo) -> bool:
     calls = (call for _, found in module.calls() for call in found)
     return any(place_name(call.func) == "deepspeed.initialize" for call in calls)

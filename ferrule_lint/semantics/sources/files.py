@@ -55,11 +55,24 @@ _SIGN = re.compile(
 )
 
 
-def gives_a_sign(call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> bool:
+#: what the file is called as well in which somebody saves something
+_SAVED_IN = re.compile(r"(.*\.)?_?save_file", re.IGNORECASE)
+
+
+def gives_a_sign(call: f.Call, meaning: Callable[[f.Expr], f.Expr], body: f.Body) -> bool:
     """Whether a call looks for a file by which somebody tells the program something (`stop_file.exists()`): that comes
-    between the looks of two ranks, whatever disk they share. `meaning` tells what a name was last assigned."""
+    between the looks of two ranks, whatever disk they share. `meaning` tells what a name was last assigned; `body` is
+    where the call stands: what that hands on as the file to save in (`write(video, save_file)`) is no sign."""
     path = _path_of(call)
-    return path is not None and any(_SIGN.search(render(p)) for p in (path, meaning(path)))
+    if path is None or not any(_SIGN.search(render(p)) for p in (path, meaning(path))):
+        return False
+    return _SAVED_IN.fullmatch(render(path)) is None or not _is_handed_on(render(path), body)
+
+
+def _is_handed_on(path: str, body: f.Body) -> bool:
+    """Whether a call is handed a path for more than to look for it, or to take it away."""
+    calls = (node for node in walk(body) if type(node) is f.Call and last_name(node.func) not in _TESTS | _TAKES_AWAY)
+    return any(render(e) == path for c in calls for e in (*c.args, *(value for _, value in c.keywords)))
 
 
 def _path_of(call: f.Call) -> f.Expr | None:
@@ -131,12 +144,16 @@ def _only_reads(call: f.Call) -> bool:
 
 
 def _is_path(opened: f.Call) -> bool:
-    """Whether a path is asked to open itself: `path.open("w")`."""
-    return type(opened.func) is f.Attr and place_name(opened.func.base) not in _OPENERS
+    """Whether a path is asked to open itself: `path.open("w")`; `files.open(path, "rb")` is told the path."""
+    if type(opened.func) is not f.Attr or place_name(opened.func.base) in _OPENERS:
+        return False
+    first = opened.args[0] if opened.args else None
+    return first is None or (type(first) is f.Const and _MODE.fullmatch(first.text) is not None)
 
 
 #: modules whose `open` takes the path first, as the builtin does
 _OPENERS = frozenset("io gzip bz2 lzma codecs builtins aiofiles fsspec tarfile zipfile os np smart_open".split())
+_MODE = re.compile(r"""['"][rwaxbt+]*['"]""")
 #: modes in which a file is written
 _CHANGES = re.compile(r"[wax+]")
 

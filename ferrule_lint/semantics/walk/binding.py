@@ -135,6 +135,11 @@ def _is_mask(expr: f.Expr) -> bool:
     return type(expr) is f.Compare and bool(place_name(expr.left)) and all(type(r) is f.Const for r in expr.rights)
 
 
+def _is_row(expr: f.Expr) -> bool:
+    """`[a, b]`: things that have names, in a row."""
+    return type(expr) is f.Sequence and all(place_name(e) or type(e) is f.Const for e in expr.elements)
+
+
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
     expr = _plainly(expr)
@@ -155,7 +160,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         type(expr) is f.Call
         and last_name(expr.func) == "zip"
         and len(expr.args) > 1
-        and all(place_name(a) or _is_counter(a) or _is_cut(a) or _is_mask(a) for a in expr.args)
+        and all(place_name(a) or _is_counter(a) or _is_cut(a) or _is_mask(a) or _is_row(a) for a in expr.args)
     ):
         return Value(
             items=tuple(

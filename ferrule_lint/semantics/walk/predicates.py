@@ -141,6 +141,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     if expr.op == "and":
         formulas, values = both_ends.taken_together(frame, expr.values, formulas, values)
         formulas = _beside_agreed_flag(formulas, values)
+    formulas, values = both_ends.lacked(frame, expr, formulas, values)
     formulas = given_rank.taken_for_granted(frame, expr.op, expr.values, formulas)
     meant = _parts_members(formulas) and written_ranks.asks_for_members(frame, expr)
     if meant or named_members.asks_for_them(frame, expr):

@@ -9,6 +9,7 @@ What a name says of itself (`is_main_process()`) or a model of a call counts for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
@@ -88,12 +89,22 @@ def _of_comparison(frame: Frame, test: f.Compare, depth: int) -> f.Expr:
     if op not in ("==", "!=", "is", "is not") or type(right) is not f.Const or right.text not in (*_TRUE, *_FALSE):
         return test
     asked = _as_bool(frame, test.left)
-    if asked is None and op in ("==", "!=") and type(test.left) in _TESTS:
+    if asked is None and op in ("==", "!=") and (type(test.left) in _TESTS or _answers(test.left, right)):
         asked = test.left
     if asked is None:
         return test
     inner = unfolded(frame, asked, depth)
     return inner if (right.text in _TRUE) is (op in ("==", "is")) else unfolded(frame, f.Not(inner), depth)
+
+
+#: what answers yes or no, by its name: `os.path.exists(path) == False`
+_YES_OR_NO = re.compile(r"_*(is|has|exists|lexists|startswith|endswith)(?![a-z])|is(file|dir|instance|finite)")
+
+
+def _answers(asked: f.Expr, compared: f.Const) -> bool:
+    """Whether a call answers yes or no, and is compared with that in so many words."""
+    said = compared.text in ("True", "False")
+    return said and type(asked) is f.Call and _YES_OR_NO.match(last_name(asked.func)) is not None
 
 
 def _as_bool(frame: Frame, expr: f.Expr) -> f.Expr | None:
