@@ -34,7 +34,7 @@ DRAWS = {
     21: "8e6e8e87", 22: "784733c9", 23: "e3ac33a7", 24: "d9863690", 25: "64e4289c", 26: "d54e1017", 27: "566e8eaf",
     28: "e5421dfd", 29: "b0aa6b06", 30: "1199ee84", 31: "a3d7a43c", 32: "7c313c52", 33: "6d1bbd87", 34: "c0340d89",
     35: "fcdfee2e", 36: "99e311ad", 37: "bb00d4ec", 38: "fc4ea0c4", 39: "2d9629ec", 40: "d90a2ae1", 41: "30fd3b42",
-    42: "620961b6", 43: "219b49e7",
+    42: "620961b6", 43: "219b49e7", 44: "77f54cb5",
 }  # fmt: skip
 _KINDS = {"rank": "rank", "data": "local data", "structure": "local data"}
 _CONTROL = ("FER101", "FER102", "FER103", "FER104", "FER105", "FER106")

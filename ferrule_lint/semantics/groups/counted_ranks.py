@@ -82,7 +82,11 @@ def _of_rows(frame: Frame, size: f.Expr, depth: int) -> str:
 def _counts_ranks(frame: Frame, expr: f.Expr) -> bool:
     """Whether a number is one of ranks, by its name or by what it asks."""
     name = last_name(expr.func if type(expr) is f.Call else expr)
-    return "world" in name or (name.endswith("_size") and bool(frame.axes_in(name)))
+    if "world" in name or (name.endswith("_size") and frame.axes_in(name)):
+        return True
+    body = frame.function.body if type(expr) is f.Name and frame.function is not None else ()
+    made = frame.analysis.bodies.assigned(body, name) if body else []  # `n = dist.get_world_size(group)`
+    return bool(made) and all(type(v) is f.Call and last_name(v.func) == "get_world_size" for v in made)
 
 
 #: what makes a tensor of a size that is written out
