@@ -53,7 +53,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, by_id
 from ferrule_lint.semantics.sources import stated, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.sources.rank_axes import is_world_size
-from ferrule_lint.semantics.walk import unreachable
+from ferrule_lint.semantics.walk import begun_later, unreachable
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -80,12 +80,15 @@ def call(frame: Frame, e: f.Call) -> Value:
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     e = _spread(frame, e)
+    begun = len(frame.terms)
     positional = tuple([frame.eval(a) for a in e.args])
     keywords: dict[str, Value] = {}
     for name, expr in e.keywords:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
+    if len(frame.terms) > begun:
+        begun_later.handed_over(frame, e, function, begun)
     if frame.exchanged and type(function.target) is not ExternalTarget:
         arguments = exchanged.handed_on(frame, arguments)
     if type(e.func) is f.Attr:

@@ -12,13 +12,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, nodes
+from ferrule_lint.facts.walk import blocks, nodes, statements, under_tests
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.targets import FunctionTarget
-from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.domain.trace import CallTerm, Loop, Term
+from ferrule_lint.semantics.domain.text import last_name, shown
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Exit, Loop, Term
+from ferrule_lint.semantics.walk.predicates import condition
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.domain.lattice import Value
+    from ferrule_lint.semantics.domain.lattice import Divergence, Value
+    from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -33,9 +38,8 @@ def made(frame: Frame, s: f.Assign) -> Value:
         value = frame.eval(s.value)
     waiting = _waiting(frame, terms, s.value)
     places = _begun_at(frame, body, target.id) if waiting else frozenset()
-    for term in terms:
-        if not places or term not in waiting:
-            frame.emit(term)
+    for term in _but(terms, waiting) if places else terms:
+        frame.emit(term)
     if places:
         frame.unbegun[target.id] = (tuple(waiting), places)
     return value
@@ -52,6 +56,54 @@ def read(frame: Frame, e: f.Name) -> None:
             frame.emit(term)
 
 
+def handed_over(frame: Frame, call: f.Call, function: Value, before: int) -> None:
+    """A function that is handed a generator, and goes through it under a test of the rank: so much of what has been
+    issued since `before`, while the arguments were evaluated, stands under that test."""
+    target = function.target
+    if len(frame.terms) == before or frame.light or type(target) is not FunctionTarget or target.function.is_generator:
+        return
+    names = [p.name for p in target.function.parameters if p.kind == "normal"]
+    given = [*zip(names if target.receiver is None else names[1:], call.args, strict=False), *call.keywords]
+    for name, arg in given:
+        issued = frame.terms[before:]
+        if type(arg) is f.Name and arg.id in frame.unbegun:
+            waiting: list[Term] = [term for term in issued if type(term) is CallTerm and term.pos == arg.pos]
+        else:
+            waiting = _waiting(frame, issued, arg) if type(arg) is f.Call else []
+        found = _test_around(frame, target.function, name) if waiting and name else None
+        if found is not None:
+            test, divergence = found
+            key = f"who goes through {name} of {target.function.id}"
+            why = divergence.then(frame.step("call", call.pos, f"handed to `{target.function.display}`"))
+            choice = Choice(Atom(key, why, NO_DEPS), tuple(waiting), (), frame.module.path, call.pos, shown(test), "if")
+            frame.terms[before:] = [*_but(issued, waiting), choice]
+
+
+def _but(terms: list[Term], waiting: list[Term]) -> list[Term]:
+    waits = {id(term) for term in waiting}
+    return [term for term in terms if id(term) not in waits]
+
+
+def _test_around(frame: Frame, function: FunctionInfo, name: str) -> tuple[f.Expr, Divergence] | None:
+    """The test of the rank under which a function reads a parameter, if it reads it nowhere else."""
+    places = frame.analysis.bodies.once(_first_reads, function.body, name)
+    if len(places) != 1 or frame.function is function:
+        return None
+    around: tuple[f.Expr, ...] = ()
+    for s, tests in under_tests(function.body):
+        if any(n.pos in places and n.id == name for n in nodes(s, f.Name)):
+            around = tests
+    if not around:
+        return None
+    by = frame.analysis.caller(function.module, function, _LAYER)
+    for test in around:
+        with by.aside():
+            divergence = divergence_of(condition(by, test)[0])
+        if divergence is not None and divergence.kind == "rank" and divergence.confidence is not Confidence.LOW:
+            return test, divergence
+    return None
+
+
 def _is_last(frame: Frame, term: Term) -> bool:
     """Whether it has just been issued: some places are evaluated twice."""
     last = frame.terms[-1] if frame.terms else None
@@ -63,9 +115,11 @@ def _is_last(frame: Frame, term: Term) -> bool:
 #: what goes through what it is given only as it is gone through itself
 _LAZY = frozenset("enumerate zip iter reversed map filter starmap chain islice takewhile dropwhile tqdm".split())
 _THREADS = frozenset({"Thread", "Timer"})
+#: callers are gone through for values
+_LAYER = 1
 
 
-def _may_wait(value: f.Expr) -> bool:
+def _may_wait(value: f.Expr | None) -> bool:
     return type(value) is f.Call or (type(value) is f.Comprehension and value.kind == "generator")
 
 
@@ -80,8 +134,9 @@ def _waiting(frame: Frame, terms: list[Term], value: f.Expr) -> list[Term]:
     asked: list[f.Expr] = [value] if issued else []
     while asked:
         e = asked.pop()
-        if type(e) is f.Call and (last_name(e.func) in _LAZY or _generates(frame, e)):
-            found += [issued[e.pos]] if e.pos in issued else []
+        term = issued.get(e.pos) if type(e) is f.Call else None
+        if type(e) is f.Call and (last_name(e.func) in _LAZY or _generates(frame, e) or _hands_on(term)):
+            found += [term] if term is not None else []
             asked += [*e.args, *(v for _, v in e.keywords)]
     return found
 
@@ -90,6 +145,21 @@ def _generates(frame: Frame, call: f.Call) -> bool:
     """Whether a call makes a generator; a coroutine counts where it is called, since facts do not keep `await`."""
     target = frame.ask(call.func).target
     return type(target) is FunctionTarget and target.function.is_generator
+
+
+def _hands_on(term: Term | None) -> bool:
+    """Whether all that a function issues is what the generator issues that it hands back: `return self.weights()`."""
+    function = term.summary.function if type(term) is CallTerm else None
+    if type(term) is not CallTerm or function is None:
+        return False
+    returned = [s.value for s in statements(function.body) if type(s) is f.Return]
+    issued = [inner for inner in term.summary.trace if type(inner) is not Exit]
+    if len(returned) != 1 or len(issued) != 1 or not _may_wait(returned[0]):
+        return False
+    (inner,) = issued
+    if type(inner) is CallTerm and type(returned[0]) is f.Call and inner.summary.function is not None:
+        return inner.summary.function.is_generator and inner.pos == returned[0].pos
+    return type(inner) is Loop and type(returned[0]) is f.Comprehension
 
 
 def _begun_at(frame: Frame, body: f.Body, name: str) -> frozenset[f.Pos]:
