@@ -7,7 +7,7 @@ Source: <https://www.deepspeed.ai/docs/config-json/#zero-optimizations-for-fp16-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -57,6 +57,14 @@ def _written(module: ModuleInfo, body: f.Body, expr: f.Expr | None) -> Iterator[
         yield from list(_assigned(module, body, place)) or [None]
 
 
+def _of_programs(analysis: Analysis, path: str) -> Collection[str] | None:
+    """The files of the programs which a file belongs to; None where a library may start DeepSpeed in them."""
+    analysis.names.reads.ask("imports", "")
+    together = closed(closed([path], analysis.imports.users), analysis.imports.imported)
+    by_library = (module.path for name in _BY_LIBRARY for module in analysis.names.mentioning(name))
+    return None if any(other in together for other in by_library) else together
+
+
 def programs_keep_whole(analysis: Analysis, path: str) -> bool:
     """Whether all that starts DeepSpeed, in the programs which a file belongs to, writes a configuration out, and none
     but of a lower stage than 3: what gathers parameters there gathers nothing. Where a library starts it, settings
@@ -65,10 +73,8 @@ def programs_keep_whole(analysis: Analysis, path: str) -> bool:
 
 
 def _keep_whole(analysis: Analysis, path: str) -> bool:
-    names = analysis.names
-    names.reads.ask("imports", "")
-    together = closed(closed([path], analysis.imports.users), analysis.imports.imported)
-    if any(module.path in together for name in _BY_LIBRARY for module in names.mentioning(name)):
+    names, together = analysis.names, _of_programs(analysis, path)
+    if together is None:
         return False
     starting = [m for m in names.mentioning("deepspeed") if m.path in together and m.mentions_any(_STARTS)]
     starting = [module for module in starting if _starts(module)]
@@ -82,10 +88,8 @@ def programs_go_without(analysis: Analysis, path: str) -> bool:
 
 
 def _go_without(analysis: Analysis, path: str) -> bool:
-    names = analysis.names
-    names.reads.ask("imports", "")
-    together = closed(closed([path], analysis.imports.users), analysis.imports.imported)
-    if any(module.path in together for name in _BY_LIBRARY for module in names.mentioning(name)):
+    names, together = analysis.names, _of_programs(analysis, path)
+    if together is None:
         return False
     return not any(
         _starts(names.modules[other]) or _is_said(names.modules[other]) for other in together if other in names.modules
