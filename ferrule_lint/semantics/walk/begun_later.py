@@ -15,7 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, nodes, statements, under_tests
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Exit, Loop, Term
@@ -169,8 +169,11 @@ def _begun_at(frame: Frame, body: f.Body, name: str) -> frozenset[f.Pos]:
 
 
 def _first_reads(body: f.Body, name: str) -> frozenset[f.Pos]:
-    """The places of a body at which a name may be read for the first time."""
+    """The places of a body at which a name may be read for the first time; none if it is given another name without
+    being gone through (`bar = tqdm(weights)`), or if that hangs on another one (`bar or weights`)."""
     found: set[f.Pos] = set()
+    if any(_is_left_open(s, name) for s in statements(body)):
+        return NOTHING
     _scan(body, name, False, found)
     return frozenset(found)
 
@@ -185,7 +188,7 @@ def _scan(body: f.Body, name: str, begun: bool, found: set[f.Pos]) -> bool:
         targets = s.targets if type(s) is f.Assign else ()
         read_here = sorted(n.pos for n in own if n.pos is not None and all(n is not t for t in targets))
         if read_here and not begun:
-            found.add(read_here[0])
+            found.update(_in_either_arm(s, name) or read_here[:1])
             begun = True
         ends = [_scan(block, name, begun, found) for block in inner]
         if type(s) is f.If:
@@ -193,3 +196,21 @@ def _scan(body: f.Body, name: str, begun: bool, found: set[f.Pos]) -> bool:
         elif ends and type(s) in (f.With, f.Try):
             begun = begun or ends[0]
     return begun
+
+
+def _in_either_arm(s: f.Stmt, name: str) -> list[f.Pos]:
+    """The first places in both arms of a conditional expression that read a name: `tqdm(items) if leads else items`."""
+    for choice in nodes(s, f.IfExp):
+        reads = [[n.pos for n in nodes(arm, f.Name) if n.id == name] for arm in (choice.body, choice.orelse)]
+        if all(reads):
+            return [min(places) for places in reads]
+    return []
+
+
+def _is_left_open(s: f.Stmt, name: str) -> bool:
+    value = s.value if type(s) is f.Assign else None
+    handed = value.args if type(value) is f.Call and last_name(value.func) in _LAZY else (value,)
+    if any(type(e) is f.Name and e.id == name for e in handed):
+        return True
+    own = s.iterable if type(s) is f.For else value
+    return any(type(e) is f.Name and e.id == name for either in nodes(own, f.BoolOp) for e in either.values)
