@@ -113,16 +113,11 @@ def _heard_in_arms(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterato
 def _served(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[Event, ...]]:
     """The events of loops without an end in which all ranks but one call a function for ever, where that one goes on
     without anything: a server calls the same on it for each request (`while True: self.execute([None])`)."""
-    for module in modules:
-        for function in module.functions.values():
-            if not any(type(node) is f.While for node in walk(function.body)):
-                continue
-            for term in every_term(trace_of(analysis, function)):
-                if type(term) is not Choice or not asks_for_rank(term.formula):
-                    continue
-                for arm, other in ((term.body, term.orelse), (term.orelse, term.body)):
-                    if len(arm) == 1 and type(arm[0]) is Loop and not any(map(_events, every_term(other))):
-                        yield from _called_for_ever(arm[0])
+    for _, term in _terms_beside_while(analysis, modules):
+        if type(term) is Choice and asks_for_rank(term.formula):
+            for arm, other in ((term.body, term.orelse), (term.orelse, term.body)):
+                if len(arm) == 1 and type(arm[0]) is Loop and not any(map(_events, every_term(other))):
+                    yield from _called_for_ever(arm[0])
 
 
 def _called_for_ever(loop: Loop) -> Iterator[tuple[Event, ...]]:
@@ -147,15 +142,19 @@ def _source(analysis: Analysis, path: str, place: tuple[int, int]) -> str:
 def _heard(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[FunctionInfo, tuple[Event, ...]]]:
     """Functions with a loop whose rounds are not counted and begin with an order, with the events of that; where it is
     received, what a round issues as it was told is answered there, too."""
+    for function, term in _terms_beside_while(analysis, modules):
+        if type(term) is Loop and term.polls and (_has_no_end(term) or _asks_what_it_heard(term.body)):
+            heard = _first_of_a_round(term.body)
+            if heard:
+                yield function, heard
+
+
+def _terms_beside_while(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[FunctionInfo, Term]]:
+    """Every term of the functions that have a `while`."""
     for module in modules:
         for function in module.functions.values():
-            if not any(type(node) is f.While for node in walk(function.body)):
-                continue
-            for term in every_term(trace_of(analysis, function)):
-                if type(term) is Loop and term.polls and (_has_no_end(term) or _asks_what_it_heard(term.body)):
-                    heard = _first_of_a_round(term.body)
-                    if heard:
-                        yield function, heard
+            if any(type(node) is f.While for node in walk(function.body)):
+                yield from ((function, term) for term in every_term(trace_of(analysis, function)))
 
 
 def _has_no_end(loop: Loop) -> bool:

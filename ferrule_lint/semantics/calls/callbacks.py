@@ -54,7 +54,7 @@ _SETTINGS = re.compile(r"^_*[A-Z]\w*(Config(uration)?|Settings|Options|Arguments
 
 
 #: calls that do nothing but run, in another thread, what they are given
-_RUNS = frozenset({"Thread", "Timer"})
+RUNS = frozenset({"Thread", "Timer"})
 
 
 def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
@@ -63,7 +63,7 @@ def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
         return
     for i, value in enumerate(arguments.values):
         if (type(value.target) in (FunctionTarget, PartialTarget) and is_callback(value)) or (
-            name in _RUNS and _is_collective(frame, value)
+            name in RUNS and _is_collective(frame, value)
         ):
             run(frame, value, _handed_on(arguments, i))
 

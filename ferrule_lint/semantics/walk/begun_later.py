@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, nodes, statements, under_tests
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.callbacks import RUNS
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Exit, Loop, Term
+from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.walk.predicates import condition
 
 if TYPE_CHECKING:
@@ -30,14 +32,13 @@ if TYPE_CHECKING:
 def made(frame: Frame, s: f.Assign) -> Value:
     """The value of what is assigned; of a generator under a name that is read later, the terms wait."""
     assert s.value is not None
-    body = frame.module.body if frame.function is None else frame.function.body
     target = s.targets[0] if len(s.targets) == 1 else None
     if frame.light or type(target) is not f.Name or not _may_wait(s.value):
         return frame.eval(s.value)
     with frame.recording() as terms:
         value = frame.eval(s.value)
     waiting = _waiting(frame, terms, s.value)
-    places = _begun_at(frame, body, target.id) if waiting else frozenset()
+    places = _begun_at(frame, target.id) if waiting else frozenset()
     for term in _but(terms, waiting) if places else terms:
         frame.emit(term)
     if places:
@@ -60,17 +61,16 @@ def handed_over(frame: Frame, call: f.Call, function: Value, before: int) -> Non
     """A function that is handed a generator, and goes through it under a test of the rank: so much of what has been
     issued since `before`, while the arguments were evaluated, stands under that test."""
     target = function.target
-    if len(frame.terms) == before or frame.light or type(target) is not FunctionTarget or target.function.is_generator:
+    if frame.light or type(target) is not FunctionTarget or target.function.is_generator:
         return
-    names = [p.name for p in target.function.parameters if p.kind == "normal"]
-    given = [*zip(names if target.receiver is None else names[1:], call.args, strict=False), *call.keywords]
-    for name, arg in given:
+    for name in [p.name for p in target.function.parameters]:
+        arg = passed(call, target.function, target.receiver is not None, name)
         issued = frame.terms[before:]
         if type(arg) is f.Name and arg.id in frame.unbegun:
             waiting: list[Term] = [term for term in issued if type(term) is CallTerm and term.pos == arg.pos]
         else:
             waiting = _waiting(frame, issued, arg) if type(arg) is f.Call else []
-        found = _test_around(frame, target.function, name) if waiting and name else None
+        found = _test_around(frame, target.function, name) if waiting else None
         if found is not None:
             test, divergence = found
             key = f"who goes through {name} of {target.function.id}"
@@ -114,7 +114,6 @@ def _is_last(frame: Frame, term: Term) -> bool:
 
 #: what goes through what it is given only as it is gone through itself
 _LAZY = frozenset("enumerate zip iter reversed map filter starmap chain islice takewhile dropwhile tqdm".split())
-_THREADS = frozenset({"Thread", "Timer"})
 #: callers are gone through for values
 _LAYER = 1
 
@@ -127,7 +126,7 @@ def _waiting(frame: Frame, terms: list[Term], value: f.Expr) -> list[Term]:
     """Those of the terms of an expression that wait until it is gone through."""
     if type(value) is f.Comprehension:
         return [term for term in terms if type(term) is Loop]
-    if type(value) is f.Call and last_name(value.func) in _THREADS:
+    if type(value) is f.Call and last_name(value.func) in RUNS:
         return terms
     issued = {term.pos: term for term in terms if type(term) is Loop or type(term) is CallTerm}
     found: list[Term] = []
@@ -162,7 +161,8 @@ def _hands_on(term: Term | None) -> bool:
     return type(inner) is Loop and type(returned[0]) is f.Comprehension
 
 
-def _begun_at(frame: Frame, body: f.Body, name: str) -> frozenset[f.Pos]:
+def _begun_at(frame: Frame, name: str) -> frozenset[f.Pos]:
+    body = frame.module.body if frame.function is None else frame.function.body
     if len(frame.analysis.bodies.assigning(body, name)) != 1:
         return frozenset()
     return frame.analysis.bodies.once(_first_reads, body, name)
@@ -186,7 +186,7 @@ def _scan(body: f.Body, name: str, begun: bool, found: set[f.Pos]) -> bool:
         asked = {id(n) for compare in nodes(s, f.Compare) if f.Const("None") in compare.rights for n in (compare.left,)}
         own = [n for n in nodes(s, f.Name) if n.id == name and id(n) not in in_blocks and id(n) not in asked]
         targets = s.targets if type(s) is f.Assign else ()
-        read_here = sorted(n.pos for n in own if n.pos is not None and all(n is not t for t in targets))
+        read_here = sorted(n.pos for n in own if all(n is not t for t in targets))
         if read_here and not begun:
             found.update(_in_either_arm(s, name) or read_here[:1])
             begun = True
