@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -63,10 +64,12 @@ def _motion(svg: str) -> str:
 
 
 def why() -> str:
-    """The graph of a line."""
+    """The graph of a line. Of the examples alone: nothing else here says anything about them, and there is much to read."""
     with tempfile.TemporaryDirectory() as name:
+        shutil.copytree(ROOT / "examples", Path(name) / "examples")
+        (Path(name) / "pyproject.toml").write_text("")
         picture = Path(name) / "why.svg"
-        _run(f"ferrule-lint why --no-cache {_WHY} --graph {picture}", ROOT)
+        _run(f"ferrule-lint why --no-cache {_WHY} --graph {picture}", Path(name))
         return picture.read_text("utf-8")
 
 
