@@ -64,7 +64,7 @@ def _motion(svg: str) -> str:
 
 
 def why() -> str:
-    """The graph of a line. Of the examples alone: nothing else here says anything about them, and there is much to read."""
+    """The graph of a line; of the examples alone, since the rest of the repository says nothing about them."""
     with tempfile.TemporaryDirectory() as name:
         shutil.copytree(ROOT / "examples", Path(name) / "examples")
         (Path(name) / "pyproject.toml").write_text("")

@@ -27,7 +27,7 @@ from ferrule_lint.semantics.project import (
 )
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.sources import absent_inputs, admissions, always_given, collected
+from ferrule_lint.semantics.sources import absent_inputs, admissions, always_given, collected, own_device
 
 #: questions to all files: what one file has to do with the answer, which is nothing where that is empty
 OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
@@ -104,6 +104,7 @@ WORKED_OUT: dict[str, _Question] = {
     "uneven": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.is_dealt_out(analysis, m)),
     "even": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.deals_out_evenly(analysis, m)),
     "stacking": lambda analysis, path: _of_file(analysis, path, lambda m: collators.only_stacks(analysis, m)),
+    "own devices": lambda analysis, path: _of_file(analysis, path, lambda m: own_device.chosen_by(analysis, m)),
     "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
     "stored": lambda analysis, method: analysis.holders.stored(method),
     "called under tests": lambda analysis, method: analysis.holders.called(method),

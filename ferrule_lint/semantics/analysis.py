@@ -137,6 +137,8 @@ class Analysis:
         #: whether a file deals data out by the rank, or evenly, once somebody has asked; see `end_of_data`
         self.uneven: Asked[bool] = Asked(reads, "uneven")
         self.even: Asked[bool] = Asked(reads, "even")
+        #: the places by which a file chooses its device; see `own_device`
+        self.own_devices: Asked[dict[str, list[tuple[str | None, str]]]] = Asked(reads, "own devices")
         #: whether a file makes batches by stacking alone; see `collators`
         self.stacking: Asked[bool] = Asked(reads, "stacking")
 

@@ -19,6 +19,8 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.sources import first_rank, rank_names
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.project.entities import ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: how a number counts: in the job, or on the node
@@ -49,15 +51,27 @@ def of_attribute(frame: Frame, e: f.Attr) -> Value | None:
     place = place_name(e)
     if place.count(".") != 1 or e.attr in _NO_NUMBER or not frame.module.mentions_any(_WORDS):
         return None
-    own = frame.function.owner if frame.function is not None else None
-    for function, body in frame.module.bodies():
-        if place.startswith("self.") and (function is None or function.owner != own):
+    for own_class, how in chosen_by(frame.analysis, frame.module).get(place, ()):
+        if place.startswith("self.") and (frame.function is None or own_class != frame.function.owner):
             continue
-        how = frame.analysis.bodies.once(_handed, body).get(place)
-        if how is not None:
-            divergence = frame.source(WORLD, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)
-            return first_rank.named(Value(divergence=divergence), how)
+        divergence = frame.source(WORLD, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)
+        return first_rank.named(Value(divergence=divergence), how)
     return None
+
+
+def chosen_by(analysis: Analysis, module: ModuleInfo) -> dict[str, list[tuple[str | None, str]]]:
+    """The places `a.b` by which something in a file chooses its device: the class of whose methods it is one, and how
+    it counts."""
+    return analysis.own_devices.find(module.path, lambda: _chosen_in(module), {})
+
+
+def _chosen_in(module: ModuleInfo) -> dict[str, list[tuple[str | None, str]]]:
+    found: dict[str, list[tuple[str | None, str]]] = {}
+    for function, body in module.bodies():
+        for place, how in _handed(body).items():
+            if place.count(".") == 1 and (function is not None or not place.startswith("self.")):
+                found.setdefault(place, []).append((function.owner if function is not None else None, how))
+    return found
 
 
 _WORDS = frozenset({"set_device", "device_ids", "init_process_group"})
