@@ -20,6 +20,7 @@ from ferrule_lint.semantics.project import (
     gathering,
     handed_over,
     handed_wrapped,
+    kept_arguments,
     options,
     signals,
     training,
@@ -111,7 +112,7 @@ WORKED_OUT: dict[str, _Question] = {
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 2)),
     "built around": lambda analysis, question: _of_parameter(analysis, question, built_around.is_given_module),
     "given wrapper": lambda analysis, question: _of_parameter(analysis, question, built_around.wrapper_given),
-    "given classes": lambda analysis, question: _of_parameter(analysis, question, _given_classes),
+    "kept": lambda analysis, question: _of_parameter(analysis, question, kept_arguments.of_parameter),
     "begun": lambda analysis, question: _of_parameter(analysis, question, _begun),
     "handed wrapped": lambda analysis, question: _of_parameter(analysis, question, handed_wrapped.wrapper_of),
     "handed over": lambda analysis, question: _of_parameter(analysis, question, handed_over.of_parameter),
@@ -173,7 +174,3 @@ def _of_parameter(
 
 def _begun(analysis: Analysis, function: FunctionInfo, name: str) -> list[str]:
     return [one.said() for one in begun.of_parameter(analysis, function, name)]
-
-
-def _given_classes(analysis: Analysis, function: FunctionInfo, name: str) -> list[str]:
-    return sorted(c.id for c in built_around.classes_given(analysis, function, name))

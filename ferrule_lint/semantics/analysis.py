@@ -30,6 +30,7 @@ from ferrule_lint.semantics.project.begun import Begun
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo, by_id
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.import_graph import ImportGraph
+from ferrule_lint.semantics.project.kept_arguments import Given
 from ferrule_lint.semantics.project.mixins import Mixins
 from ferrule_lint.semantics.project.names import Names
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo, Reads
@@ -124,8 +125,8 @@ class Analysis:
         self.calls_of: Asked[list[tuple[ModuleInfo, FunctionInfo | None, f.Call]]] = Asked(reads, "calls of")
         #: parameters of constructors for which somebody passes a module; see `built_around`
         self.built_around: Asked[bool] = Asked(reads, "built around")
-        #: classes of the instances that callers pass to a constructor, by their ids; see `built_around`
-        self.given_classes: Asked[tuple[str, ...]] = Asked(reads, "given classes")
+        #: classes of what callers give that is kept in an instance; see `kept_arguments`
+        self.kept_arguments: Asked[Given] = Asked(reads, "kept")
         #: classes of the modules that callers hand over for a parameter, by their ids; see `handed_over`
         self.handed_over: Asked[tuple[str, ...]] = Asked(reads, "handed over")
         #: what all callers have just begun that hand it to a parameter; see `begun`

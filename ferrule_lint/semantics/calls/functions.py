@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import (
-    by_class,
     constructed,
     decorators,
     evaluated,
     forwards,
     in_one_piece,
     own_padders,
+    passed_classes,
     sharded_only,
 )
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
@@ -178,7 +178,7 @@ def _context(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], c
     analysis = frame.analysis
     return (
         *contexts_of(analysis, function, _left_off(frame, function, bound, call), call),
-        *_classes_passed(analysis, function, bound),
+        *passed_classes.of_call(analysis, function, bound),
         *_whole_here(analysis, function, bound),
     )
 
@@ -238,36 +238,6 @@ def _handed_back(same: Value, summary: Summary) -> Value:
     if same.length is not None:
         same = same._replace(length=same.length.at_most(Confidence.LOW))
     return same._replace(unwrapped=False) if summary.hands_back in summary.wraps else same
-
-
-def _classes_passed(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
-    """The classes of arguments on which the function calls methods of theirs, where no annotation tells them, and
-    of modules whose forward broadcasts buffers."""
-    out: list[tuple[str, Value]] = []
-    for i, parameter in enumerate(function.parameters):
-        value = bound.get(parameter.name)
-        if value is None or value.const is not None or value.target is not None:
-            continue
-        if i == 0 and function.owner is not None and not function.is_static:
-            continue
-        if value.external is not None and by_class.issued(analysis, function, parameter.name, value.external):
-            out.append((parameter.name, Value(types=value.types, module=value.module, external=value.external)))
-            continue
-        if forwards.is_wrapped(analysis, value) and parameter.name in function.traits.run:
-            out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
-            continue
-        if len(value.types) != 1:
-            continue
-        (info,) = value.types
-        if forwards.shares_buffers(analysis, value):
-            out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
-            continue
-        annotated = analysis.annotations.class_of(parameter.annotation, function.module)
-        if annotated is info or (annotated is not None and annotated not in analysis.names.mro(info)):
-            continue
-        if any(analysis.names.method(info, name) is not None for name in function.calls_on(parameter.name)):
-            out.append((parameter.name, Value(types=value.types)))
-    return tuple(out)
 
 
 def _receiver_class(analysis: Analysis, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:

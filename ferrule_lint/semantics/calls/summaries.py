@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from ferrule_lint.semantics.calls import by_class, decorators, forwards
+from ferrule_lint.semantics.calls import by_class, decorators, forwards, passed_classes
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.divergence import guessed, inference, latent
 from ferrule_lint.semantics.domain.dependences import NOTHING
@@ -202,11 +202,11 @@ class Summaries:
         self._known[key] = known
         self._finish(summary, frame)
         stage_values.finish(frame)
-        summary.in_context = (
-            latent.of_context(summary.trace, dict(context), self._operations(function, context), self._analysis.count)
-            if summary.events
-            else ()
-        )
+        if summary.events:
+            operations = self._operations(function, context)
+            methods = passed_classes.methods_of(self._analysis, context)
+            count = self._analysis.count
+            summary.in_context = latent.of_context(summary.trace, dict(context), operations, methods, count)
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
             for held in (frame.env, frame.versions, frame.terms, frame.returns, frame.definitions):

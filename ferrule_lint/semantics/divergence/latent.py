@@ -135,11 +135,15 @@ def _of_order(trace: Trace) -> Iterator[Latent]:
 
 
 def of_context(
-    trace: Trace, context: Mapping[str, Value], operations: Collection[str], count: Callable[[str], None]
+    trace: Trace,
+    context: Mapping[str, Value],
+    operations: Collection[str],
+    methods: Collection[int],
+    count: Callable[[str], None],
 ) -> tuple[tuple[Divergence, Latent], ...]:
     """Divergent choices around calls of a callable that was passed in, or of a module in DDP, and around `operations`
-    of a library's object: nobody but the caller can be told."""
-    passed = {id(t.function) for v in context.values() if (t := _function_of(v)) is not None}
+    of a library's object, or `methods` of one of the project's (by identity): nobody but the caller can be told."""
+    passed = {*methods, *(id(t.function) for v in context.values() if (t := _function_of(v)) is not None)}
     modules = any(v.module and v.external for v in context.values())
     if not passed and not modules and not operations:
         return ()

@@ -1,8 +1,7 @@
 """Objects that are built around others: `Runner(Evaluator(rows))`, `Thinker(AutoModel.from_pretrained(name))`.
 
-What a constructor's parameter holds is the callers' to say. Where all that can be told pass an instance of one class
-of the project, or of a few, it is one of these. Where one of them passes a module, the attribute that keeps it is one:
-a part of the module around it, and sharded with it.
+What a constructor's parameter holds is the callers' to say (of which classes that is, `kept_arguments` tells). Where
+one of them passes a module, the attribute that keeps it is one: a part of the module around it, and sharded with it.
 """
 
 from __future__ import annotations
@@ -24,56 +23,15 @@ FACTORIES = ("from_pretrained", "from_config", "_from_config")
 MOVES = frozenset("to cuda cpu eval train half float double bfloat16 requires_grad_ type".split())
 #: functions that hand back the module that they are passed, with something around it
 _AROUND = frozenset({"get_peft_model", "prepare_model_for_kbit_training", "compile"})
-#: classes of which one parameter is said to be; with more nothing is
-_MOST_CLASSES = 3
 #: names behind each other that are looked up for what was passed
-_DEEPEST = 3
+DEEPEST = 3
 
 
-def classes_given(analysis: Analysis, function: FunctionInfo, name: str) -> frozenset[ClassInfo]:
-    """The classes of the project whose instances callers pass for a constructor's parameter, where that is all they
-    are seen to pass."""
-    question = f"{function.id} {name}"
-    ids = analysis.given_classes.find(question, lambda: _classes_given(analysis, function, name), ())
-    found = [analysis.names.class_of_id(cls) for cls in ids]
-    return frozenset([info for info in found if info is not None])
-
-
-def _classes_given(analysis: Analysis, function: FunctionInfo, name: str) -> tuple[str, ...]:
-    found: set[str] = set()
-    for module, owner, given in given_by_callers(analysis, function, name):
-        made = _made(analysis, module, owner, given)
-        if made is None and not _is_open(owner, given):
-            return ()
-        found |= made or set()
-    return tuple(sorted(found)) if len(found) <= _MOST_CLASSES else ()
-
-
-def _made(
-    analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, depth: int = 0
-) -> set[str] | None:
-    """The classes of which an expression surely makes an instance; None where it may be anything else."""
-    if type(expr) is f.Name and depth < _DEEPEST:
-        sources = _sources(module, owner, expr.id)
-        made = [_made(analysis, module, owner, source, depth + 1) for source in sources]
-        return None if not made or None in made else {cls for classes in made for cls in classes or ()}
-    if type(expr) is not f.Call:
-        return None
-    if type(expr.func) is f.Attr and expr.func.attr in MOVES and not (expr.args and expr.func.attr == "type"):
-        return _made(analysis, module, owner, expr.func.base, depth)
-    entity = analysis.names.resolve(expr.func, module)
-    return {entity.id} if isinstance(entity, ClassInfo) else None
-
-
-def _sources(module: ModuleInfo, owner: FunctionInfo | None, name: str) -> list[f.Expr]:
+def sources(module: ModuleInfo, owner: FunctionInfo | None, name: str) -> list[f.Expr]:
+    """What is assigned to a name in a function, or at the top level of a file."""
     if owner is None:
         return module.assigned(name)
     return [source for source, _ in assignments(owner.body, name)]
-
-
-def _is_open(owner: FunctionInfo | None, expr: f.Expr) -> bool:
-    """Whether an expression is what the caller was passed itself, which says nothing."""
-    return owner is not None and type(expr) is f.Name and any(p.name == expr.id for p in owner.parameters)
 
 
 def wrapper_given(analysis: Analysis, function: FunctionInfo, name: str) -> str:
@@ -120,9 +78,9 @@ def _makes_module(
     analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, depth: int = 0
 ) -> bool:
     """Whether an expression is surely a module with parameters, made here or before and kept in a name."""
-    if type(expr) is f.Name and depth < _DEEPEST:
-        sources = _sources(module, owner, expr.id)
-        return any(_makes_module(analysis, module, owner, source, depth + 1) for source in sources if source != expr)
+    if type(expr) is f.Name and depth < DEEPEST:
+        begun = sources(module, owner, expr.id)
+        return any(_makes_module(analysis, module, owner, source, depth + 1) for source in begun if source != expr)
     if type(expr) is not f.Call:
         return False
     func = expr.func

@@ -190,6 +190,8 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
                 found.append(held)
             elif (model := _base_attribute(frame, info, e.attr)) is not None:
                 found.append(_modelled(frame, e, model))
+            elif (kept := _class_kept(frame, info, e.attr)) is not None:
+                found.append(kept)
     if not found:
         return None
     if len(found) == 1:
@@ -205,6 +207,12 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
     if value.group is None and (axes := frame.axes_in(e.attr)) is not None:
         value = value._replace(group=axes)
     return value
+
+
+def _class_kept(frame: Frame, info: ClassInfo, name: str) -> Value | None:
+    """The class that an attribute of a class stands for: `worker_class = Worker`."""
+    held = frame.analysis.holders.class_attribute(info, name)
+    return held if held is not None and type(held.target) is ClassTarget else None
 
 
 def _base_attribute(frame: Frame, info: ClassInfo, name: str) -> AttributeModel | None:

@@ -456,7 +456,7 @@ def enter(
                 frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
             continue
         known = bound.get(parameter.name)
-        if known is None or known.types or known.there:
+        if known is None or known.types or known.element_types or known.there:
             value = admissions.of_parameter(frame, parameter.name, _told(frame, function, parameter))
             value = as_begun(frame, function, parameter.name, value)
             if known is not None and known.there:
@@ -464,6 +464,8 @@ def enter(
             if known is not None and known.types:
                 external, module = known.external or value.external, known.module or value.module
                 value = value._replace(types=known.types, external=external, module=module)
+            if known is not None and known.element_types:
+                value = value._replace(element_types=known.element_types)
             frame.env[parameter.name] = value
         else:
             frame.env[parameter.name] = known

@@ -10,12 +10,13 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import is_set, no_order
 from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
-from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, SeveralTarget, Target
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups.axes import names_group
-from ferrule_lint.semantics.project import built_around, handed_wrapped
+from ferrule_lint.semantics.project import built_around, handed_wrapped, kept_arguments
+from ferrule_lint.semantics.project.entities import by_id
 from ferrule_lint.semantics.sources import (
     absent_inputs,
     collected,
@@ -56,7 +57,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     pos = (function_line, 1, function_line, 1)
     annotation = render(parameter.annotation) if parameter.annotation is not None else ""
     info = frame.analysis.annotations.class_of(parameter.annotation, frame.module)
-    classes = frozenset({info}) if info is not None else _classes_given(frame, parameter)
+    items = frame.analysis.annotations.elements_of(parameter.annotation, frame.module)
+    given = _given(frame, parameter, frozenset({info}) if info is not None else items)
+    classes = kept_arguments.infos(frame.analysis, given.instances)
+    if info is not None and not classes:
+        classes = frozenset({info})
     if classes:
         data = None
         if frame.models.convention("batch", name) is not None and not any(map(frame.analysis.is_module, classes)):
@@ -82,7 +87,9 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
         divergence = frame.source(axes, "rank", pos, rank_names.of_parameter(name), Confidence.MEDIUM)
         return first_rank.named(Value(deps=deps, divergence=divergence), name)
-    items = frame.analysis.annotations.elements_of(parameter.annotation, frame.module)
+    if (run := _run(frame, given)) is not None:
+        return Value(deps=deps, target=run)
+    items = kept_arguments.infos(frame.analysis, given.items) or items
     value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items)
     if is_set(parameter.annotation):
         value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
@@ -158,12 +165,30 @@ def _is_collected(frame: Frame, parameter: f.Parameter) -> bool:
     return collected.is_collected(frame.analysis, parameter.name)
 
 
-def _classes_given(frame: Frame, parameter: f.Parameter) -> frozenset[ClassInfo]:
-    """The classes of what callers of a constructor pass for a parameter without an annotation."""
+def _given(frame: Frame, parameter: f.Parameter, annotated: frozenset[ClassInfo]) -> kept_arguments.Given:
+    """Of which classes is what callers give for a parameter that is kept in an instance, where no annotation tells
+    them; of classes that derive from the one that is annotated these are told, too."""
     function = frame.function
-    if function is None or function.name != "__init__" or parameter.annotation is not None:
-        return NOTHING
-    return built_around.classes_given(frame.analysis, function, parameter.name)
+    if function is None or function.owner is None or (parameter.annotation is not None and not annotated):
+        return kept_arguments.Given()
+    given = kept_arguments.of_parameter(frame.analysis, function, parameter.name)
+    derived = kept_arguments.infos(frame.analysis, (*given.instances, *given.items))
+    if annotated and any(annotated.isdisjoint(frame.analysis.names.mro(info)) for info in derived):
+        return kept_arguments.Given()
+    return given
+
+
+def _run(frame: Frame, given: kept_arguments.Given) -> Target | None:
+    """The class or function that a parameter stands for, or one of several, by what callers give."""
+    names = frame.analysis.names
+    found: list[Target] = [ClassTarget(info) for info in by_id(kept_arguments.infos(frame.analysis, given.classes))]
+    for function, cls in given.functions:
+        known, info = names.function_of_id(function), names.class_of_id(cls) if cls else None
+        if known is not None:
+            found.append(FunctionTarget(known, Value(types=frozenset({info})) if info is not None else None))
+    if not found or given.instances or given.items:
+        return None
+    return found[0] if len(found) == 1 else SeveralTarget(tuple([Value(target=one) for one in found]))
 
 
 def _wrapper(frame: Frame, name: str) -> str:

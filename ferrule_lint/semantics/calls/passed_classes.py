@@ -1,0 +1,100 @@
+"""The classes of what a call passes: `evaluate(Scorer())`, `fit([Saver(), Logger()])`.
+
+A function whose parameter may be of any class is looked at once more for each class that it is passed, if it calls
+methods of it that this class has. Of a list, or the values of a dict, the classes of the items count, where the
+function goes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.calls import by_class, forwards
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.project.entities import FunctionInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.calls.summaries import Context
+
+#: classes of the items of one list; where there are more, nothing is said of any
+_MOST_CLASSES = 4
+
+
+def of_call(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
+    """The classes of arguments on which the function calls methods of theirs, where no annotation tells them, and
+    of modules whose forward broadcasts buffers."""
+    out: list[tuple[str, Value]] = []
+    for i, parameter in enumerate(function.parameters):
+        value = bound.get(parameter.name)
+        if value is None or value.const is not None or value.target is not None:
+            continue
+        if i == 0 and function.owner is not None and not function.is_static:
+            continue
+        if value.external is not None and by_class.issued(analysis, function, parameter.name, value.external):
+            out.append((parameter.name, Value(types=value.types, module=value.module, external=value.external)))
+            continue
+        if forwards.is_wrapped(analysis, value) and parameter.name in function.traits.run:
+            out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
+            continue
+        if value.element_types and not value.types and _goes_through(analysis, function, parameter, value):
+            out.append((parameter.name, Value(element_types=value.element_types)))
+            continue
+        if len(value.types) != 1:
+            continue
+        (info,) = value.types
+        if forwards.shares_buffers(analysis, value):
+            out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
+            continue
+        annotated = analysis.annotations.class_of(parameter.annotation, function.module)
+        if annotated is info or (annotated is not None and annotated not in analysis.names.mro(info)):
+            continue
+        if any(analysis.names.method(info, name) is not None for name in function.calls_on(parameter.name)):
+            out.append((parameter.name, Value(types=value.types)))
+    return tuple(out)
+
+
+def _goes_through(analysis: Analysis, function: FunctionInfo, parameter: f.Parameter, value: Value) -> bool:
+    """Whether a function calls methods of the items that it is passed, which no annotation tells the classes of."""
+    if len(value.element_types) > _MOST_CLASSES:
+        return False
+    if analysis.annotations.elements_of(parameter.annotation, function.module) == value.element_types:
+        return False
+    called = analysis.bodies.once(_called_on_items, function.body).get(parameter.name, ())
+    return any(analysis.names.method(info, name) is not None for info in value.element_types for name in called)
+
+
+def _called_on_items(body: f.Body) -> dict[str, frozenset[str]]:
+    """The methods that are called on items of what a name holds: what a loop over it goes by, or `name[i]`."""
+    items = {target: name for target, name in _gone_through(body)}
+    called: dict[str, frozenset[str]] = {}
+    for node in walk(body):
+        if type(node) is not f.Call or type(node.func) is not f.Attr:
+            continue
+        base = node.func.base
+        if type(base) is f.Subscript and type(base.base) is f.Name:
+            name = base.base.id
+        elif type(base) is f.Name and base.id in items:
+            name = items[base.id]
+        else:
+            continue
+        called[name] = called.get(name, frozenset()) | {node.func.attr}
+    return called
+
+
+def _gone_through(body: f.Body) -> Iterator[tuple[str, str]]:
+    """The targets of loops, each with the names that are walked: `for i, step in enumerate(steps)`."""
+    for node in walk(body):
+        if type(node) is f.For or type(node) is f.Generator:
+            targets = [part.id for part in walk(node.target) if type(part) is f.Name]
+            walked = [part.id for part in walk(node.iterable) if type(part) is f.Name]
+            yield from ((target, name) for target in targets for name in walked)
+
+
+def methods_of(analysis: Analysis, context: Context) -> frozenset[int]:
+    """The methods of the classes that a context passes, by their identity."""
+    classes = {info for _, value in context for info in (value.types | value.element_types)}
+    return frozenset(id(m) for info in classes for c in analysis.names.mro(info) for m in c.methods.values())

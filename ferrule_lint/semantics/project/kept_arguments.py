@@ -1,0 +1,204 @@
+"""What callers give that is kept: `Runner(Evaluator(rows))`, `Loop(callbacks=[Saver()])`, `Engine(Worker)`.
+
+What the parameter of a constructor holds is the callers' to say, and so is that of a method that keeps it in the
+instance (`loop.register(Saver())`). Where all that can be told pass an instance of one class of the project, or of a
+few, it is one of these; likewise with functions. Of lists and dicts it is enough to know some of the items: whatever
+else is in them, these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.assigned import appended_to
+from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.built_around import DEEPEST, MOVES, sources
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.options import given_by_callers
+
+_Id = TypeVar("_Id", str, tuple[str, str])
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: what makes a list of one, or hands it back
+_LISTS = frozenset({"list", "tuple", "ModuleList", "CallbackList", "filter", "sorted", "reversed"})
+#: classes of which one parameter is said to be; with more nothing is
+_MOST_CLASSES = 3
+
+
+class Given(NamedTuple):
+    """Ids of classes: of the instances that are given, of the items in what is given, and those given themselves; and
+    of functions, each with the class of its receiver (which is empty, where there is none)."""
+
+    instances: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    functions: tuple[tuple[str, str], ...] = ()
+
+
+def of_parameter(analysis: Analysis, function: FunctionInfo, name: str) -> Given:
+    """What callers are seen to give for a parameter that is kept in an instance."""
+    return analysis.kept_arguments.find(
+        f"{function.id} {name}",
+        lambda: _found(analysis, function, name) if _is_kept(function, name) else Given(),
+        Given(),
+    )
+
+
+def infos(analysis: Analysis, ids: Iterable[str]) -> frozenset[ClassInfo]:
+    """The classes with these ids."""
+    found = [analysis.names.class_of_id(cls) for cls in ids]
+    return frozenset([info for info in found if info is not None])
+
+
+def _is_kept(function: FunctionInfo, name: str) -> bool:
+    """Whether a function is a constructor, or a method that keeps what it is given in its instance."""
+    if function.name == "__init__":
+        return True
+    own = function.parameters[0].name if function.owner is not None and function.parameters else ""
+    if not own or function.is_static or function.is_class_method:
+        return False
+    return any(place.startswith(f"{own}.") for s in statements(function.body) for place in _kept_at(s, name))
+
+
+def _kept_at(s: f.Stmt, name: str) -> Iterator[str]:
+    """The places in which a statement puts what a name holds: `self.x = name`, `self.x[k] = name`, and the list that it
+    is appended to."""
+    if type(s) is f.Assign and type(s.value) is f.Name and s.value.id == name:
+        yield from (place_name(t.base if type(t) is f.Subscript else t) for t in s.targets)
+    elif any(type(one) is f.Name and one.id == name for one in _appended(s)):
+        yield appended_to(s)
+
+
+def _appended(s: f.Stmt) -> tuple[f.Expr, ...]:
+    return s.value.args if appended_to(s) and type(s) is f.ExprStmt and type(s.value) is f.Call else ()
+
+
+def _found(analysis: Analysis, function: FunctionInfo, name: str) -> Given:
+    instances: set[str] = set()
+    items: set[str] = set()
+    classes: set[str] = set()
+    functions: set[tuple[str, str]] = set()
+    certain = True
+    for module, owner, given in given_by_callers(analysis, function, name):
+        place = Place(analysis, module, owner)
+        if is_open(owner, given):
+            continue  # what the caller was given itself, which says nothing
+        entity = analysis.names.resolve(given, module) if type(given) in (f.Name, f.Attr) else None
+        if isinstance(entity, ClassInfo):
+            classes.add(entity.id)
+        elif run := place.function(given, entity):
+            functions.add(run)
+        elif (made := place.made(given)) is not None:
+            instances |= made
+        elif found := place.items(given):
+            items |= found
+        else:
+            certain = False
+    if certain:
+        return Given(_few(instances), _few(items), _few(classes), _few(functions))
+    # many things have a method of one name, and a class one constructor
+    return Given(items=_few(items)) if function.name == "__init__" else Given()
+
+
+def _few(found: set[_Id]) -> tuple[_Id, ...]:
+    return tuple(sorted(found)) if len(found) <= _MOST_CLASSES else ()
+
+
+class Place(NamedTuple):
+    """A function, or the top level of a file, in which expressions are looked at."""
+
+    analysis: Analysis
+    module: ModuleInfo
+    owner: FunctionInfo | None
+
+    def made(self, expr: f.Expr, depth: int = 0) -> set[str] | None:
+        """The classes of which an expression surely makes an instance; None where it may be anything else."""
+        if type(expr) is f.Name and depth < DEEPEST:
+            return _together(self.made(source, depth + 1) for source in sources(self.module, self.owner, expr.id))
+        if type(expr) is not f.Call:
+            return None
+        if type(expr.func) is f.Attr and expr.func.attr in MOVES and not (expr.args and expr.func.attr == "type"):
+            return self.made(expr.func.base, depth)
+        entity = self.analysis.names.resolve(expr.func, self.module)
+        if isinstance(entity, FunctionInfo) and depth < DEEPEST:
+            inside = Place(self.analysis, entity.module, entity)
+            return _together(inside.made(value, depth + 1) for value in _returned(entity))
+        return {entity.id} if isinstance(entity, ClassInfo) else None
+
+    def function(self, expr: f.Expr, entity: object) -> tuple[str, str] | None:
+        """The function that an expression refers to, which `entity` may be, and the class of its receiver."""
+        if isinstance(entity, FunctionInfo):
+            return entity.id, ""
+        if type(expr) is f.Lambda and (written := self.module.functions.get(expr.qualname)) is not None:
+            return written.id, ""
+        if type(expr) is not f.Attr or self.owner is None or self.owner.owner is None:
+            return None
+        own = self.owner.parameters[0].name if self.owner.parameters and not self.owner.is_static else ""
+        info = self.module.classes.get(self.owner.owner)
+        if info is None or type(expr.base) is not f.Name or expr.base.id != own:
+            return None
+        method = self.analysis.names.method(info, expr.attr)
+        return None if method is None or method.is_property or method.is_static else (method.id, info.id)
+
+    def items(self, expr: f.Expr, depth: int = 0) -> set[str]:
+        """The classes of which there are instances among the items of what an expression makes."""
+        if type(expr) is f.Name and depth < DEEPEST:
+            begun = sources(self.module, self.owner, expr.id)
+            found = [self.items(source, depth + 1) for source in begun]
+            added = self._added_to(expr.id) if begun else ()
+            return set().union(*found, *(self.made(one, depth + 1) or () for one in added))
+        if type(expr) is f.Sequence:
+            return {cls for one in expr.elements for cls in self._one_item(one, depth)}
+        if type(expr) is f.DictDisplay:
+            return {cls for one in expr.values for cls in self._one_item(one, depth)}
+        if type(expr) is f.Comprehension and expr.elements:
+            return self.made(expr.elements[-1], depth) or set()
+        if type(expr) is f.IfExp:
+            return self.items(expr.body, depth) | self.items(expr.orelse, depth)
+        if type(expr) is f.BoolOp:  # `callbacks or []`
+            return {cls for one in expr.values for cls in self.items(one, depth)}
+        if type(expr) is f.Op and expr.kind == "Add":
+            return {cls for one in expr.operands for cls in self.items(one, depth)}
+        if type(expr) is not f.Call:
+            return set()
+        if last_name(expr.func) in _LISTS and expr.args:
+            return self.items(expr.args[-1], depth)
+        entity = self.analysis.names.resolve(expr.func, self.module) if depth < DEEPEST else None
+        if not isinstance(entity, FunctionInfo):
+            return set()
+        inside = Place(self.analysis, entity.module, entity)
+        return {cls for value in _returned(entity) for cls in inside.items(value, depth + 1)}
+
+    def _one_item(self, expr: f.Expr, depth: int) -> set[str]:
+        if type(expr) is f.Starred:
+            return self.items(expr.value, depth)
+        if type(expr) is f.IfExp:
+            return self._one_item(expr.body, depth) | self._one_item(expr.orelse, depth)
+        return self.made(expr, depth) or set()
+
+    def _added_to(self, name: str) -> Iterator[f.Expr]:
+        """What the function appends to a list of its own, or puts into a dict."""
+        for s in statements(self.owner.body if self.owner is not None else ()):
+            if appended_to(s) == name:
+                yield from _appended(s)
+            elif type(s) is f.Assign and any(type(t) is f.Subscript and place_name(t.base) == name for t in s.targets):
+                yield from (s.value,) if s.value is not None else ()
+
+
+def _returned(function: FunctionInfo) -> list[f.Expr]:
+    return [s.value for s in statements(function.body) if type(s) is f.Return and s.value is not None]
+
+
+def _together(found: Iterable[set[str] | None]) -> set[str] | None:
+    known = list(found)
+    return None if not known or None in known else {cls for classes in known for cls in classes or ()}
+
+
+def is_open(owner: FunctionInfo | None, expr: f.Expr) -> bool:
+    """Whether an expression is what the caller was passed itself, which says nothing."""
+    return owner is not None and type(expr) is f.Name and any(p.name == expr.id for p in owner.parameters)
