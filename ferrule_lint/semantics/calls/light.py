@@ -159,13 +159,20 @@ class LightCalls:
 
 
 def _in_terms_of(result: Value, bound: Mapping[str, Value]) -> Value:
-    """What a call returns, where the caller passes its rank for what decides how many items there are: a share."""
-    length = result.length
+    """What a call returns, where the caller passes its rank, or local data, for what decides how many items there are:
+    a share, a selection. What the caller was passed itself decides it for those who call that."""
+    if not result.length_deps:
+        return result
+    length, deps = result.length, set()
     for name, how in sorted(result.length_deps):
-        passed = bound.get(name, UNKNOWN).divergence
-        if how == OBSERVED and passed is not None and passed.kind == "rank":
-            length = worse(length, passed.at_most(Confidence.MEDIUM))
-    return result if length is result.length else result._replace(length=length, uniform=False)
+        passed = bound.get(name, UNKNOWN)
+        by_rank = passed.divergence is not None and passed.divergence.kind == "rank"
+        differs = passed.divergence if by_rank else None if passed.data is None or passed.data.assumed else passed.data
+        if how == OBSERVED and differs is not None:
+            length = worse(length, differs.at_most(Confidence.MEDIUM))
+        deps.update((parameter, how) for parameter, known in passed.deps if known == FLOWS)
+    changed = result._replace(length_deps=frozenset(deps) or NO_DEPS)
+    return changed if length is result.length else changed._replace(length=length, uniform=False)
 
 
 def _question(key: LightKey) -> Input | None:

@@ -67,21 +67,21 @@ def _goes_through(analysis: Analysis, function: FunctionInfo, parameter: f.Param
     return any(analysis.names.method(info, name) is not None for info in value.element_types for name in called)
 
 
-def _called_on_items(body: f.Body) -> dict[str, frozenset[str]]:
+def _called_on_items(body: f.Body) -> dict[str, set[str]]:
     """The methods that are called on items of what a name holds: what a loop over it goes by, or `name[i]`."""
-    items = {target: name for target, name in _gone_through(body)}
-    called: dict[str, frozenset[str]] = {}
+    walked_by: dict[str, set[str]] = {}
+    for target, name in _gone_through(body):
+        walked_by.setdefault(target, set()).add(name)
+    called: dict[str, set[str]] = {}
     for node in walk(body):
         if type(node) is not f.Call or type(node.func) is not f.Attr:
             continue
         base = node.func.base
         if type(base) is f.Subscript and type(base.base) is f.Name:
-            name = base.base.id
-        elif type(base) is f.Name and base.id in items:
-            name = items[base.id]
-        else:
-            continue
-        called[name] = called.get(name, frozenset()) | {node.func.attr}
+            called.setdefault(base.base.id, set()).add(node.func.attr)
+        elif type(base) is f.Name:
+            for name in walked_by.get(base.id, ()):
+                called.setdefault(name, set()).add(node.func.attr)
     return called
 
 

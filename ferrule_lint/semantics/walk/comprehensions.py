@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.data import filters, kinds
+from ferrule_lint.semantics.data import filters, kinds, sample_fields
 from ferrule_lint.semantics.data.ordering import length_deps, no_order, numbers
 from ferrule_lint.semantics.domain.conditions import Formula, connect
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
@@ -64,6 +64,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
             iterable = outer if generator is e.generators[0] else frame.eval(generator.iterable)
             iterables.append(iterable)
             element = element_of(frame, iterable, generator.iterable)
+            element = sample_fields.walked(frame, generator.target, generator.iterable, e.elements, element)
             asks = e.elements + generator.conditions if generator.conditions else ()
             target = filters.item(generator.target, generator.iterable, asks)
             bind(frame, generator.target, element if target is not None else as_key(element))

@@ -13,7 +13,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import begun_loaders, special_methods
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues, tried_again, who_is_there
-from ferrule_lint.semantics.data import filling, iteration, selection, shares
+from ferrule_lint.semantics.data import filling, iteration, sample_fields, selection, shares
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.axes import DP, WORLD
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
@@ -87,7 +87,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
 
     def enter() -> None:
         special_methods.each_round(frame, iterable, pos)
-        value = element_of(frame, iterable, s.iterable)
+        value = sample_fields.walked(frame, s.target, s.iterable, s.body, element_of(frame, iterable, s.iterable))
         bind(frame, s.target, _batch_by_name(frame, s.target, value, is_numbered(frame, s.iterable)))
         each_of.recall(frame, s.target, s.iterable)
 

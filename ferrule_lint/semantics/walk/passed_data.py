@@ -11,7 +11,7 @@ for batch in loader:
 ```
 
 What an attribute holds is asked for without its instance: how many items there are then differs between ranks, if all
-that call the method which puts them in pass local data.
+that call the method which puts them in pass local data. So it is with a constructor (`Packs(batch, limit)`).
 """
 
 from __future__ import annotations
@@ -61,14 +61,16 @@ def passed(
         return {}
     found: dict[str, Divergence | None] = dict.fromkeys(names)
     for module, owner, call in sites:
-        if owner is None or type(call.func) is not f.Attr:
+        makes = method.name == "__init__"
+        if owner is None or (type(call.func) is not f.Attr and not makes):
             return {}
         frame = analysis.caller(module, owner, layer)
-        of = frame.seen(call.func.base).types
-        if not any(info in analysis.names.mro(c) for c in of):
-            if of:
+        if type(call.func) is f.Attr and not makes:
+            of = frame.seen(call.func.base).types
+            if of and not any(info in analysis.names.mro(c) for c in of):
                 continue  # a method of another class that is called so, too
-            return {}
+            if not of:
+                return {}
         for name in list(found):
             given = options.passed(call, method, True, name)
             data = frame.seen(given).data if given is not None else None

@@ -5,7 +5,16 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import special_methods
-from ferrule_lint.semantics.data import batch_fields, by_lot, cutting, looked_up, own_records, selection, shares
+from ferrule_lint.semantics.data import (
+    batch_fields,
+    by_lot,
+    cutting,
+    looked_up,
+    own_records,
+    sample_fields,
+    selection,
+    shares,
+)
 from ferrule_lint.semantics.domain.dependences import DEALT, ENTERED, FLOWS, NO_DEPS, NOTHING, OBSERVED, only, without
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
@@ -176,6 +185,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(length_deps=value.length_deps | dealt)
     if value.deps:
         value = value._replace(deps=of_items(value.deps))
+    value = sample_fields.of_entry(frame, e, base, value)
     if frame.given and place and key:
         value = given.of_field(frame, f"{place}[{render(e.index)}]", value)
     if index.divergence is not None and base.divergence is None:
