@@ -38,7 +38,7 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
         presence = data.then(frame.step("flow", pos, note))._replace(kind="structure")
         value = value._replace(presence=presence.at_most(absent_inputs.of_field(frame, name)))
     ragged = not data.sized and frame.models.convention("ragged", name) is not None
-    if ragged and not collators.stacks(frame, name):
+    if ragged and not collators.one_size(frame, name):
         note = f"`{name}` is padded to a length that the local batch decides"
         shape = data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
         value = value._replace(shape=shape, uneven_last=True)

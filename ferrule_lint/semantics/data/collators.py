@@ -1,4 +1,5 @@
-"""How a loader makes a batch of samples: who stacks them needs samples of one size, who pads them does not."""
+"""How a loader makes a batch of samples: who stacks them needs samples of one size, who pads them does not, unless to a
+size that settings tell: `"input_ids": torch.zeros(len(samples), self.max_length)`."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.text import dotted_name, last_name
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, root_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.project.entities import ModuleInfo
+    from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: https://huggingface.co/docs/transformers/main_classes/data_collator and torch.utils.data.default_collate
@@ -20,11 +22,71 @@ _KEYWORDS = frozenset({"collate_fn", "data_collator"})
 _GENERATED = re.compile(r"generated|completion|response")
 
 
-def stacks(frame: Frame, field: str) -> bool:
+#: methods of one name that are looked into; with more of them the name says nothing
+MOST_METHODS = 6
+_MAKES = frozenset({"ones", "zeros", "full", "empty"})
+
+
+def one_size(frame: Frame, field: str) -> bool:
+    """Whether a field of a batch has one size on every rank, as collators make it."""
+    return _stacks(frame, field) or _is_set(frame, field)
+
+
+def _stacks(frame: Frame, field: str) -> bool:
     """Whether a field of a batch comes out of a collator that stacks, as all do that the file names."""
     if not frame.module.mentions_any(_STACKS) or _GENERATED.search(field):
         return False
     return only_stacks(frame.analysis, frame.module)
+
+
+def _is_set(frame: Frame, field: str) -> bool:
+    """Whether the file takes a method of the project's for its collator, `DataLoader(data, collate_fn=data.collate)`,
+    and all of that name which make the field make it as long as a setting of their instance says."""
+    methods = [m for name in sorted(_methods(frame.module)) for m in frame.analysis.names.methods_named(name)]
+    made = [_is_as_long(m, e) for m in methods[: MOST_METHODS + 1] for e in _made(m, field)]
+    return 0 < len(methods) <= MOST_METHODS and bool(made) and all(made)
+
+
+def _methods(module: ModuleInfo) -> set[str]:
+    """The methods that a file takes for collators, also by way of a name: `collate = data.collate`."""
+    found: set[str] = set()
+    for function, calls in module.calls():
+        taken = [value for call in calls for keyword, value in call.keywords if keyword in _KEYWORDS]
+        names = {value.id for value in taken if type(value) is f.Name}
+        body = statements(function.body) if function is not None and names else ()
+        kept = [s.value for s in body if type(s) is f.Assign and names & {place_name(t) for t in s.targets}]
+        found |= {value.attr for value in (*taken, *kept) if type(value) is f.Attr}
+    return found
+
+
+def _made(method: FunctionInfo, field: str) -> list[f.Expr | None]:
+    """What a method puts into the dicts that it writes out, or later, under a key."""
+    key = f.Const(repr(field))
+    displays = [d for d in walk(method.body) if type(d) is f.DictDisplay]
+    written: list[f.Expr | None] = [v for d in displays for k, v in zip(d.keys, d.values, strict=True) if k == key]
+    for s in statements(method.body):
+        if type(s) is f.Assign and any(type(t) is f.Subscript and t.index == key for t in s.targets):
+            written.append(s.value)
+    return written
+
+
+def _is_as_long(method: FunctionInfo, made: f.Expr | None) -> bool:
+    """Whether a tensor has as many columns as a setting says: `torch.ones(n, self.max_length) * self.pad_id`."""
+    if type(made) is f.Op and made.kind == "Mult":
+        made = next((o for o in made.operands if type(o) is f.Call), None)
+    if type(made) is not f.Call or last_name(made.func) not in _MAKES or not made.args:
+        return False
+    sizes = made.args[0].elements if type(made.args[0]) is f.Sequence else made.args
+    own = method.parameters[0].name if method.parameters else ""
+    assigned = [s for s in statements(method.body) if type(s) is f.Assign]
+
+    def is_setting(size: f.Expr) -> bool:
+        if type(size) is f.Name:
+            values = [s.value for s in assigned if size.id in map(place_name, s.targets)]
+            return len(values) == 1 and type(values[0]) is f.Attr and root_name(values[0]) == own
+        return type(size) is f.Const or (type(size) is f.Attr and root_name(size) == own)
+
+    return len(sizes) > 1 and all(map(is_setting, sizes[1:]))
 
 
 def only_stacks(analysis: Analysis, module: ModuleInfo) -> bool:

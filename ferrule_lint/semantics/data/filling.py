@@ -42,6 +42,14 @@ def with_added(frame: Frame, value: Value, added: f.Expr, place: str) -> Value:
     return value
 
 
+def counted_as(expr: f.Expr) -> str:
+    """The place that has as many items as an expression: `items`, `[x["text"] for x in items]`; "" if there is none."""
+    if type(expr) is f.Comprehension and expr.kind == "list":
+        generators = expr.generators
+        return place_name(generators[0].iterable) if len(generators) == 1 and not generators[0].conditions else ""
+    return place_name(expr)
+
+
 def by_rounds(frame: Frame, loop: f.For) -> list[str]:
     """The places that a loop fills up, which takes as many rounds as they lack: `for _ in range(most - len(own)):`. A
     list that was filled in the rounds of a loop over `own` lacks as much as that does."""

@@ -37,7 +37,7 @@ _DRAWN = frozenset({"Sampler", "BatchSampler", "IterableDataset"})
 def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
     """An instance of a project class with what its `__iter__` tells of the number of rounds, or else its `__len__`: as
     many as a data set for `__getitem__` says it holds, or one that is filled behind a queue."""
-    if not value.types or value.length is not None or value.items is not None:
+    if not value.types or value.filled or value.length is not None or value.items is not None:
         return value
     frame.analysis.light.reads_layer = True
     if frame.light == 1:

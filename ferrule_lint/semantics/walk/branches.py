@@ -34,7 +34,7 @@ from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.kept_tests import set_under, spelled_out
-from ferrule_lint.semantics.walk.narrowing import after_test, narrow, widen
+from ferrule_lint.semantics.walk.narrowing import after_test, narrow, read_by_name, widen
 from ferrule_lint.semantics.walk.predicates import answered_alike, condition, doubted, trusted_to_agree
 from ferrule_lint.semantics.walk.unfolded import unfolded
 
@@ -78,6 +78,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if ends(tuple(body_terms)):
         left_early.by_arm(frame, formula, tuple(body_terms), frame.env, begun)
     body_env, frame.env = frame.env, dict(saved)
+    read_by_name(s.test, body_env)
     in_body_versions, frame.versions = frame.versions, dict(versions)
     frame.conditions[-1] = TRUE if own_round is True else negate(formula)
     middle = frame.clock

@@ -29,7 +29,7 @@ from ferrule_lint.semantics.domain.joins import computed
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.reach import DETACHED
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.domain.text import last_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import blocks
@@ -203,7 +203,7 @@ def _op(frame: Frame, e: f.Op) -> Value:
         value = value._replace(length=None, shape=None, divergence=None)
     if e.kind == "Add":
         for whole, added in itertools.permutations(e.operands, 2):
-            if place := place_name(whole):
+            if place := filling.counted_as(whole):
                 value = filling.with_added(frame, value, added, place)
     if e.kind in ("Mult", "Sub") and shares.is_multiple(frame, e, values):
         value = value._replace(multiple=True)

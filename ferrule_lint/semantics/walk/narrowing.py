@@ -12,7 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.semantics.data import sorts
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.dependences import MADE, NO_DEPS
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, instance_test, last_name, place_name
@@ -99,6 +99,24 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         if value is not None and value.length is not None:
             hold(place, value, value._replace(length=None))
     return changed
+
+
+def read_by_name(test: f.Expr, env: dict[str, Value]) -> None:
+    """What is read under `isinstance(x, str)` into `x` itself (`x = json.load(open(x))`) is no part of what else may be
+    passed for it: that it is data says nothing of what lies in a file."""
+    for place in [place for part, holds in told_parts(test, True) for place in _texts(part, holds)]:
+        value = env.get(place)
+        if value is not None and (place, MADE) in value.deps:
+            env[place] = value._replace(deps=value.deps - {(place, MADE)})
+
+
+def _texts(test: f.Expr, outcome: bool) -> list[str]:
+    """The places that a test of their type says to be a text or a path."""
+    asked = instance_test(test) if outcome else None
+    return _named(asked[0]) if asked is not None and all(last_name(c) in _OF_TEXT for c in asked[1]) else []
+
+
+_OF_TEXT = frozenset("str Path PurePath PathLike".split())
 
 
 def _meant(frame: Frame, test: f.Expr, outcome: bool) -> tuple[f.Expr, bool]:

@@ -47,7 +47,7 @@ from ferrule_lint.semantics.groups import blocks, named_members, plans, strides,
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.sources.stated import same_for_all
-from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests, made_under, set_either_way
+from ferrule_lint.semantics.walk import both_ends, found_files, given_rank, kept_tests, made_under, set_either_way
 from ferrule_lint.semantics.walk.filled_by_first import is_filled_by_first
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
@@ -88,6 +88,9 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
     if type(expr) is f.Walrus:
         value = frame.eval(expr)
         return truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
+    if (known := found_files.is_there(frame, expr)) is not None:
+        frame.eval(expr)
+        return Known(known), Value(uniform=True, const=repr(known))
     return truthiness(frame, expr, frame.eval(expr))
 
 
