@@ -35,6 +35,7 @@ DRAWS = {
     28: "e5421dfd", 29: "b0aa6b06", 30: "1199ee84", 31: "a3d7a43c", 32: "7c313c52", 33: "6d1bbd87", 34: "c0340d89",
     35: "fcdfee2e", 36: "99e311ad", 37: "bb00d4ec", 38: "fc4ea0c4", 39: "2d9629ec", 40: "d90a2ae1", 41: "30fd3b42",
     42: "620961b6", 43: "219b49e7", 44: "77f54cb5",
+    45: "82f4ce55",
 }  # fmt: skip
 _KINDS = {"rank": "rank", "data": "local data", "structure": "local data"}
 _CONTROL = ("FER101", "FER102", "FER103", "FER104", "FER105", "FER106")

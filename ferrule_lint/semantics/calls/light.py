@@ -163,7 +163,8 @@ def _in_terms_of(result: Value, bound: Mapping[str, Value]) -> Value:
     a share, a selection. What the caller was passed itself decides it for those who call that."""
     if not result.length_deps:
         return result
-    length, deps = result.length, set()
+    length = result.length
+    deps: set[tuple[str, str]] = set()
     for name, how in sorted(result.length_deps):
         passed = bound.get(name, UNKNOWN)
         by_rank = passed.divergence is not None and passed.divergence.kind == "rank"

@@ -1,7 +1,7 @@
 """Fields of samples: `for sample in batch: total += len(sample["input_ids"])`.
 
 What a batch is walked for are samples, if their fields are asked for; each has a text of its own length, and so has
-each rank in sum. Of the parts that a batch is cut into (`for chunk in chunks`) a field has as many rows as of any other.
+each rank in sum. Of the parts that a batch is cut into (`for chunk in chunks`) one field has as many rows as another.
 """
 
 from __future__ import annotations
