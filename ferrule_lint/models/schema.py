@@ -21,7 +21,7 @@ AXES = ("dp", "tp", "pp", "cp", "ep", "world", "attn_dp", "edp", "replicate", "c
 #: the words allowed for a key; a key that is not here takes any string
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "p2p": ("", "send", "recv", "both"),
-    "returns": ("uniform", "true", "false", "rank_and_size", "divergent", "data", "argument", "unknown"),
+    "returns": ("uniform", "true", "false", "rank_and_size", "divergent", "data", "argument", "same", "unknown"),
     "kind": ("", "rank", "data", "host", "structure"),
     "wraps": ("", "shards", "ddp"),
     "wraps_all": ("", "shards", "ddp"),

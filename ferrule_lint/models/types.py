@@ -52,8 +52,7 @@ class CallModel:
     #: "uniform" (same on all ranks of the group), "true" (true once there is more than one rank),
     #: "false" (false as long as Python itself runs the code: no graph is traced or scripted),
     #: "rank_and_size" (the rank and the number of ranks, as a tuple), "divergent",
-    #: "data" (local tensor data), "argument" (as its
-    #: arguments), "unknown"
+    #: "data" (local tensor data), "argument" (as its arguments), "same" (its first argument), "unknown"
     returns: str = "unknown"
     #: kind of divergence when returns = "divergent": rank, data, host, structure
     kind: str = ""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: classes of the items of one list; where there are more, nothing is said of any
 _MOST_CLASSES = 4
+#: for the name of a method: a call of the instance
+_ITSELF = "()"
 
 
 def of_call(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
@@ -64,24 +66,30 @@ def _goes_through(analysis: Analysis, function: FunctionInfo, parameter: f.Param
     if analysis.annotations.elements_of(parameter.annotation, function.module) == value.element_types:
         return False
     called = analysis.bodies.once(_called_on_items, function.body).get(parameter.name, ())
+    if _ITSELF in called and any(analysis.names.called(info) is not None for info in value.element_types):
+        return True
     return any(analysis.names.method(info, name) is not None for info in value.element_types for name in called)
 
 
 def _called_on_items(body: f.Body) -> dict[str, set[str]]:
-    """The methods that are called on items of what a name holds: what a loop over it goes by, or `name[i]`."""
+    """The methods that are called on items of what a name holds: what a loop over it goes by, or `name[i]`; and whether
+    the items are called themselves."""
     walked_by: dict[str, set[str]] = {}
     for target, name in _gone_through(body):
         walked_by.setdefault(target, set()).add(name)
     called: dict[str, set[str]] = {}
     for node in walk(body):
-        if type(node) is not f.Call or type(node.func) is not f.Attr:
+        if type(node) is not f.Call:
             continue
-        base = node.func.base
-        if type(base) is f.Subscript and type(base.base) is f.Name:
-            called.setdefault(base.base.id, set()).add(node.func.attr)
-        elif type(base) is f.Name:
-            for name in walked_by.get(base.id, ()):
-                called.setdefault(name, set()).add(node.func.attr)
+        of_item = type(node.func) is f.Attr and type(node.func.base) in (f.Name, f.Subscript)
+        item, method = (
+            (node.func.base, node.func.attr) if type(node.func) is f.Attr and of_item else (node.func, _ITSELF)
+        )
+        if type(item) is f.Subscript and type(item.base) is f.Name:
+            called.setdefault(item.base.id, set()).add(method)
+        elif type(item) is f.Name:
+            for name in walked_by.get(item.id, ()):
+                called.setdefault(name, set()).add(method)
     return called
 
 

@@ -100,6 +100,8 @@ def result_of(
         values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
         result = join(values).plain() if values else UNKNOWN
         return result._replace(external=model.makes) if model.makes else result
+    if model.returns == "same":
+        return arguments.positional[0] if arguments.positional else arguments.keywords.get("model", UNKNOWN)
     if model.creates_group:
         text = " ".join(render(v) for k, v in e.keywords if k in ("group_desc", "pg_options"))
         if is_of_one_rank(frame, model, arguments):
