@@ -79,6 +79,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
             external=frame.models.canonical(dotted),
             module=role.role in ("module", "sharded", "ddp", "leaf"),
             loader=role.role == "loader",
+            unwrapped=role.role == "module" and not _is_around(arguments),
             entries=entries,
             group=frozenset(role.axes) or None,
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
@@ -104,12 +105,15 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     return result if made is None else result._replace(external=made, there=True)
 
 
+def _is_around(arguments: Arguments) -> bool:
+    """Whether a module is made around another that may be sharded: `PeftModel.from_pretrained(model, path)`."""
+    return any((v.module or v.types or v.element_types) and not v.unwrapped for v in arguments.values)
+
+
 def _loaded(frame: Frame, made: str, arguments: Arguments) -> Value:
     """A library's model that is made here, of a class of that library."""
-    # `PeftModel.from_pretrained(model, path)` is built around a model, which may be sharded
-    around = any((v.module or v.types) and not v.unwrapped for v in arguments.values)
     shards = frame.module.mentions_any(_SHARDS_ON_LOADING)
-    return Value(external=made, module=True, unwrapped=not around and not shards)
+    return Value(external=made, module=True, unwrapped=not _is_around(arguments) and not shards)
 
 
 #: who speaks of these may load models in shards
