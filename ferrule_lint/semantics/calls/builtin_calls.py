@@ -141,6 +141,8 @@ def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
         if dotted == "dict" and arguments.keywords:
             return _dict(arguments)
         passed = _pass_on(values)
+        if dotted == "iter" and len(values) == 1:
+            return special_methods.begun(frame, passed, arguments.expr.pos)
         return passed._replace(counts=NUMBERED) if dotted == "enumerate" else passed
     return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ def begin(frame: Frame, value: Value, pos: f.Pos) -> None:
     """What is issued where a loop over an instance, or `iter`, begins."""
     run(frame, value, "__iter__", pos)
     run(frame, value, "__aiter__", pos)
+
+
+def begun(frame: Frame, value: Value, pos: f.Pos) -> Value:
+    """What `iter` makes of an instance, which it begins to go through: where its class has a generator for that, this
+    is no instance any more."""
+    begin(frame, value, pos)
+    methods = [frame.analysis.names.method(info, "__iter__") for info in value.types]
+    generates = any(method is not None and method.is_generator for method in methods)
+    return value._replace(types=NOTHING) if generates else value
 
 
 def each_round(frame: Frame, value: Value, pos: f.Pos) -> None:

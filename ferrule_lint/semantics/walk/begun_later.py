@@ -135,9 +135,15 @@ def _waiting(frame: Frame, terms: list[Term], value: f.Expr) -> list[Term]:
         e = asked.pop()
         term = issued.get(e.pos) if type(e) is f.Call else None
         if type(e) is f.Call and (last_name(e.func) in _LAZY or _generates(frame, e) or _hands_on(term)):
-            found += [term] if term is not None else []
+            # `iter(loader)` where that does something at once, and hands back another object, has begun
+            begun = last_name(e.func) == "iter" and type(term) is CallTerm and not _is_of_generator(term)
+            found += [term] if term is not None and not begun else []
             asked += [*e.args, *(v for _, v in e.keywords)]
     return found
+
+
+def _is_of_generator(term: CallTerm) -> bool:
+    return term.summary.function is not None and term.summary.function.is_generator
 
 
 def _generates(frame: Frame, call: f.Call) -> bool:
