@@ -124,3 +124,28 @@ def test_where_gradients_are_reduced(tmp_path: Path) -> None:
     (finding,) = lint_source({"train.py": textwrap.dedent(source)}, tmp_path).findings
     assert [s.role for s in finding.witness[-2:]] == ["wrap", "event"]
     assert finding.witness[-2].note == "`DistributedDataParallel(model)` wraps a module: gradients are reduced"
+
+
+def test_what_is_skipped_stands_behind_what_raises(tmp_path: Path) -> None:
+    source = """
+import torch.distributed as dist
+
+
+def prepare(path):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        with open(path, "w") as file:
+            file.write("begun")
+    dist.barrier()
+
+
+def main(paths):
+    for path in paths:
+        try:
+            prepare(path)
+        except OSError as error:
+            print(error)
+"""
+    (finding,) = lint_source({"main.py": source}, tmp_path).findings
+    assert (finding.code, [event.op for event in finding.events]) == ("FER105", ["barrier"])
+    assert finding.message.startswith("`barrier` (hidden in this call) is skipped")

@@ -142,7 +142,8 @@ def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
             return _dict(arguments)
         passed = _pass_on(values)
         if dotted == "iter" and len(values) == 1:
-            return special_methods.begun(frame, passed, arguments.expr.pos)
+            pos = arguments.expr.pos
+            return special_methods.begun(frame, iteration.of_instance(frame, passed, pos), pos)
         return passed._replace(counts=NUMBERED) if dotted == "enumerate" else passed
     return None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.semantics.calls import by_class, decorators, forwards, passed_classes
@@ -231,6 +232,10 @@ class Summaries:
     def guessed(self, summary: Summary) -> Summary:
         """What a call comes to that is made by what only generates."""
         return guessed.of_call(summary, self._events_of)
+
+    def part(self, summary: Summary, trace: Trace) -> Summary:
+        """A call of which no more is looked at than some of what it issues."""
+        return replace(summary, trace=trace, events=self._events_of(trace))
 
     def _events_of(self, trace: Trace) -> tuple[Event, ...]:
         return tuple(_events(trace, self._analysis.count))

@@ -28,7 +28,7 @@ from ferrule_lint.semantics.domain.conditions import Atom, Formula, connect, div
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, Deps, read
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
-from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, every_term
+from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Term, every_term
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Asked, Memo
 
@@ -264,6 +264,7 @@ def at_call(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.P
             before = _before_events(frame, summary, escape)
             if before is not None:
                 divergence = divergence.at_most(Confidence.MEDIUM)
+                before += _parted(frame, summary, escape)
             atom = emit(frame, divergence, Exit("caught", line), pos, text, before)
             frame.attempts[-1].come_to(line, atom)
             continue
@@ -306,6 +307,31 @@ def _before_events(frame: Frame, summary: Summary, escape: Escape) -> int | None
     issued = (t for t in every_term(summary.trace) if type(t) is Event or (type(t) is CallTerm and t.summary.events))
     later = any(t.path == raised.path and t.pos[0] > raised.line for t in issued)
     return len(frame.terms) - 1 if later else None
+
+
+def _parted(frame: Frame, summary: Summary, escape: Escape) -> int:
+    """Part a call that has just been issued where its callee raises, so that nobody skips what comes before that: how
+    many of the parts stand before it."""
+    assert escape.divergence is not None
+    raised = escape.divergence.why[-1]
+    first: list[Term] = []
+    rest: list[Term] = []
+    for term in summary.trace:
+        (first if _is_before(term, raised) else rest).append(term)
+    if len(summary.escapes) != 1 or any(type(term) is Exit for term in every_term(tuple(first))):
+        return 0
+    one, other = (frame.analysis.summaries.part(summary, tuple(terms)) for terms in (first, rest))
+    if not one.events or not other.events:
+        return 0
+    call = frame.terms.pop()
+    assert type(call) is CallTerm
+    frame.terms += [call._replace(summary=one), call._replace(summary=other)]
+    return 1
+
+
+def _is_before(term: Term, raised: Step) -> bool:
+    """Whether a term stands in the lines before the place where something is raised."""
+    return not isinstance(term, Exit | Attempt) and term.path == raised.path and term.pos[0] < raised.line
 
 
 def _belongs_to_normal_operation(frame: Frame, escape: Escape, function: FunctionInfo | None) -> bool:
