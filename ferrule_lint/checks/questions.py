@@ -105,6 +105,7 @@ WORKED_OUT: dict[str, _Question] = {
     "uneven": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.is_dealt_out(analysis, m)),
     "even": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.deals_out_evenly(analysis, m)),
     "stacking": lambda analysis, path: _of_file(analysis, path, lambda m: collators.only_stacks(analysis, m)),
+    "collating": lambda analysis, path: _of_file(analysis, path, lambda m: collators.methods_taken(analysis, m)),
     "own devices": lambda analysis, path: _of_file(analysis, path, lambda m: own_device.chosen_by(analysis, m)),
     "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
     "stored": lambda analysis, method: analysis.holders.stored(method),

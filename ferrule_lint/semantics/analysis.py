@@ -142,6 +142,8 @@ class Analysis:
         self.own_devices: Asked[dict[str, list[tuple[str | None, str]]]] = Asked(reads, "own devices")
         #: whether a file makes batches by stacking alone; see `collators`
         self.stacking: Asked[bool] = Asked(reads, "stacking")
+        #: the methods that a file takes for collators; see `collators`
+        self.collating: Asked[tuple[str, ...]] = Asked(reads, "collating")
 
     def count(self, what: str) -> None:
         """A budget that ended in silence, for `--statistics`."""

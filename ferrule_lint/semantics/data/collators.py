@@ -42,13 +42,18 @@ def _stacks(frame: Frame, field: str) -> bool:
 def _is_set(frame: Frame, field: str) -> bool:
     """Whether the file takes a method of the project's for its collator, `DataLoader(data, collate_fn=data.collate)`,
     and all of that name which make the field make it as long as a setting of their instance says."""
-    methods = [m for name in sorted(_methods(frame.module)) for m in frame.analysis.names.methods_named(name)]
+    analysis = frame.analysis
+    methods = [m for name in methods_taken(analysis, frame.module) for m in analysis.names.methods_named(name)]
     made = [_is_as_long(m, e) for m in methods[: MOST_METHODS + 1] for e in _made(m, field)]
     return 0 < len(methods) <= MOST_METHODS and bool(made) and all(made)
 
 
-def _methods(module: ModuleInfo) -> set[str]:
+def methods_taken(analysis: Analysis, module: ModuleInfo) -> tuple[str, ...]:
     """The methods that a file takes for collators, also by way of a name: `collate = data.collate`."""
+    return analysis.collating.find(module.path, lambda: tuple(sorted(_methods(module))), ())
+
+
+def _methods(module: ModuleInfo) -> set[str]:
     found: set[str] = set()
     for function, calls in module.calls():
         taken = [value for call in calls for keyword, value in call.keywords if keyword in _KEYWORDS]

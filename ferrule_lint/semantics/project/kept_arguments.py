@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.assigned import appended_to
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.built_around import DEEPEST, MOVES, sources
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
@@ -41,12 +42,11 @@ class Given(NamedTuple):
 
 
 def of_parameter(analysis: Analysis, function: FunctionInfo, name: str) -> Given:
-    """What callers are seen to give for a parameter that is kept in an instance."""
-    return analysis.kept_arguments.find(
-        f"{function.id} {name}",
-        lambda: _found(analysis, function, name) if _is_kept(function, name) else Given(),
-        Given(),
-    )
+    """What callers are seen to give for a parameter of a constructor, or of a method that keeps it in its instance."""
+    if function.name != "__init__" and name not in _kept_by(analysis, function):
+        return Given()
+    question = f"{function.id} {name}"
+    return analysis.kept_arguments.find(question, lambda: _found(analysis, function, name), Given())
 
 
 def infos(analysis: Analysis, ids: Iterable[str]) -> frozenset[ClassInfo]:
@@ -55,23 +55,24 @@ def infos(analysis: Analysis, ids: Iterable[str]) -> frozenset[ClassInfo]:
     return frozenset([info for info in found if info is not None])
 
 
-def _is_kept(function: FunctionInfo, name: str) -> bool:
-    """Whether a function is a constructor, or a method that keeps what it is given in its instance."""
-    if function.name == "__init__":
-        return True
+def _kept_by(analysis: Analysis, function: FunctionInfo) -> frozenset[str]:
+    """The names whose values a method keeps in its instance."""
     own = function.parameters[0].name if function.owner is not None and function.parameters else ""
     if not own or function.is_static or function.is_class_method:
-        return False
-    return any(place.startswith(f"{own}.") for s in statements(function.body) for place in _kept_at(s, name))
+        return NOTHING
+    return analysis.bodies.once(_kept, function.body, own)
 
 
-def _kept_at(s: f.Stmt, name: str) -> Iterator[str]:
-    """The places in which a statement puts what a name holds: `self.x = name`, `self.x[k] = name`, and the list that it
-    is appended to."""
-    if type(s) is f.Assign and type(s.value) is f.Name and s.value.id == name:
-        yield from (place_name(t.base if type(t) is f.Subscript else t) for t in s.targets)
-    elif any(type(one) is f.Name and one.id == name for one in _appended(s)):
-        yield appended_to(s)
+def _kept(body: f.Body, own: str) -> frozenset[str]:
+    """The names that are put into an attribute of `own`: `self.x = name`, `self.x[k] = name`, `self.x.append(name)`."""
+    found: set[str] = set()
+    for s in statements(body):
+        if type(s) is f.Assign and type(s.value) is f.Name:
+            places = [place_name(t.base if type(t) is f.Subscript else t) for t in s.targets]
+            found.update([s.value.id] if any(place.startswith(f"{own}.") for place in places) else ())
+        elif appended_to(s).startswith(f"{own}."):
+            found.update(one.id for one in _appended(s) if type(one) is f.Name)
+    return frozenset(found)
 
 
 def _appended(s: f.Stmt) -> tuple[f.Expr, ...]:

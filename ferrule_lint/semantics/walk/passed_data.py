@@ -60,17 +60,16 @@ def passed(
     if not sites or len(sites) > MOST_CALLS:
         return {}
     found: dict[str, Divergence | None] = dict.fromkeys(names)
+    makes = method.name == "__init__"
     for module, owner, call in sites:
-        makes = method.name == "__init__"
-        if owner is None or (type(call.func) is not f.Attr and not makes):
+        if owner is None or not (makes or type(call.func) is f.Attr):
             return {}
         frame = analysis.caller(module, owner, layer)
-        if type(call.func) is f.Attr and not makes:
-            of = frame.seen(call.func.base).types
-            if of and not any(info in analysis.names.mro(c) for c in of):
+        of = frame.seen(call.func.base).types if type(call.func) is f.Attr and not makes else {info}
+        if not any(info in analysis.names.mro(c) for c in of):
+            if of:
                 continue  # a method of another class that is called so, too
-            if not of:
-                return {}
+            return {}
         for name in list(found):
             given = options.passed(call, method, True, name)
             data = frame.seen(given).data if given is not None else None
