@@ -81,10 +81,8 @@ def _called_on_items(body: f.Body) -> dict[str, set[str]]:
     for node in walk(body):
         if type(node) is not f.Call:
             continue
-        of_item = type(node.func) is f.Attr and type(node.func.base) in (f.Name, f.Subscript)
-        item, method = (
-            (node.func.base, node.func.attr) if type(node.func) is f.Attr and of_item else (node.func, _ITSELF)
-        )
+        func = node.func
+        item, method = (func.base, func.attr) if type(func) is f.Attr else (func, _ITSELF)
         if type(item) is f.Subscript and type(item.base) is f.Name:
             called.setdefault(item.base.id, set()).add(method)
         elif type(item) is f.Name:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _LISTS = frozenset({"list", "tuple", "ModuleList", "CallbackList", "filter", "sorted", "reversed"})
 #: classes of which one parameter is said to be; with more nothing is
 _MOST_CLASSES = 3
+#: assignments to a name, or returns of a function, that are looked at; with more nothing is known of it
+_MOST_SOURCES = 8
 
 
 class Given(NamedTuple):
@@ -86,8 +88,8 @@ def _found(analysis: Analysis, function: FunctionInfo, name: str) -> Given:
     functions: set[tuple[str, str]] = set()
     certain = True
     for module, owner, given in given_by_callers(analysis, function, name):
-        place = Place(analysis, module, owner)
-        if is_open(owner, given):
+        place = _Place(analysis, module, owner)
+        if _is_open(owner, given):
             continue  # what the caller was given itself, which says nothing
         entity = analysis.names.resolve(given, module) if type(given) in (f.Name, f.Attr) else None
         if isinstance(entity, ClassInfo):
@@ -110,7 +112,7 @@ def _few(found: set[_Id]) -> tuple[_Id, ...]:
     return tuple(sorted(found)) if len(found) <= _MOST_CLASSES else ()
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """A function, or the top level of a file, in which expressions are looked at."""
 
     analysis: Analysis
@@ -120,14 +122,14 @@ class Place(NamedTuple):
     def made(self, expr: f.Expr, depth: int = 0) -> set[str] | None:
         """The classes of which an expression surely makes an instance; None where it may be anything else."""
         if type(expr) is f.Name and depth < DEEPEST:
-            return _together(self.made(source, depth + 1) for source in sources(self.module, self.owner, expr.id))
+            return _together(self.made(source, depth + 1) for source in self._sources(expr.id))
         if type(expr) is not f.Call:
             return None
         if type(expr.func) is f.Attr and expr.func.attr in MOVES and not (expr.args and expr.func.attr == "type"):
             return self.made(expr.func.base, depth)
         entity = self.analysis.names.resolve(expr.func, self.module)
         if isinstance(entity, FunctionInfo) and depth < DEEPEST:
-            inside = Place(self.analysis, entity.module, entity)
+            inside = _Place(self.analysis, entity.module, entity)
             return _together(inside.made(value, depth + 1) for value in _returned(entity))
         return {entity.id} if isinstance(entity, ClassInfo) else None
 
@@ -149,7 +151,7 @@ class Place(NamedTuple):
     def items(self, expr: f.Expr, depth: int = 0) -> set[str]:
         """The classes of which there are instances among the items of what an expression makes."""
         if type(expr) is f.Name and depth < DEEPEST:
-            begun = sources(self.module, self.owner, expr.id)
+            begun = self._sources(expr.id)
             found = [self.items(source, depth + 1) for source in begun]
             added = self._added_to(expr.id) if begun else ()
             return set().union(*found, *(self.made(one, depth + 1) or () for one in added))
@@ -172,8 +174,12 @@ class Place(NamedTuple):
         entity = self.analysis.names.resolve(expr.func, self.module) if depth < DEEPEST else None
         if not isinstance(entity, FunctionInfo):
             return set()
-        inside = Place(self.analysis, entity.module, entity)
+        inside = _Place(self.analysis, entity.module, entity)
         return {cls for value in _returned(entity) for cls in inside.items(value, depth + 1)}
+
+    def _sources(self, name: str) -> list[f.Expr]:
+        found = sources(self.module, self.owner, name)
+        return found if len(found) <= _MOST_SOURCES else []
 
     def _one_item(self, expr: f.Expr, depth: int) -> set[str]:
         if type(expr) is f.Starred:
@@ -192,7 +198,8 @@ class Place(NamedTuple):
 
 
 def _returned(function: FunctionInfo) -> list[f.Expr]:
-    return [s.value for s in statements(function.body) if type(s) is f.Return and s.value is not None]
+    found = [s.value for s in statements(function.body) if type(s) is f.Return and s.value is not None]
+    return found if len(found) <= _MOST_SOURCES else []
 
 
 def _together(found: Iterable[set[str] | None]) -> set[str] | None:
@@ -200,6 +207,6 @@ def _together(found: Iterable[set[str] | None]) -> set[str] | None:
     return None if not known or None in known else {cls for classes in known for cls in classes or ()}
 
 
-def is_open(owner: FunctionInfo | None, expr: f.Expr) -> bool:
+def _is_open(owner: FunctionInfo | None, expr: f.Expr) -> bool:
     """Whether an expression is what the caller was passed itself, which says nothing."""
     return owner is not None and type(expr) is f.Name and any(p.name == expr.id for p in owner.parameters)
