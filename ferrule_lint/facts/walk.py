@@ -59,9 +59,9 @@ def nodes(node: object, kind: type[_N]) -> list[_N]:
     return found
 
 
-def stands_in(call: f.Call, body: f.Body) -> bool:
-    """Whether a call, told by where it stands, is somewhere in a block."""
-    return any(node.pos == call.pos for node in nodes(body, f.Call))
+def stands_in(call: f.Call, around: f.Body | f.Expr) -> bool:
+    """Whether a call, told by where it stands, is somewhere in a block or an expression."""
+    return any(node.pos == call.pos for node in nodes(around, f.Call))
 
 
 def told_parts(test: f.Expr, outcome: bool) -> Iterator[tuple[f.Expr, bool]]:

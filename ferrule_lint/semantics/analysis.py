@@ -125,7 +125,7 @@ class Analysis:
         self.calls_of: Asked[list[tuple[ModuleInfo, FunctionInfo | None, f.Call]]] = Asked(reads, "calls of")
         #: parameters of constructors for which somebody passes a module; see `built_around`
         self.built_around: Asked[bool] = Asked(reads, "built around")
-        #: classes of what callers give that is kept in an instance; see `kept_arguments`
+        #: what callers give that is kept in an instance; see `kept_arguments`
         self.kept_arguments: Asked[Given] = Asked(reads, "kept")
         #: classes of the modules that callers hand over for a parameter, by their ids; see `handed_over`
         self.handed_over: Asked[tuple[str, ...]] = Asked(reads, "handed over")

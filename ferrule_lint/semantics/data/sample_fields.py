@@ -39,14 +39,14 @@ def walked(frame: Frame, target: f.Expr, iterable: f.Expr, asked: object, value:
 
 def of_entry(frame: Frame, e: f.Subscript, base: Value, value: Value) -> Value:
     """An entry of a sample that holds its tokens: there are as many as the sample has."""
-    if not _is_text(frame, e.index):
+    local = base.data is not None and base.length is not None and not base.container and not base.data.sized
+    handed = base.data is None and bool(base.length_deps)
+    if not (local or handed) or not _is_text(frame, e.index):
         return value
-    if base.data is not None and base.length is not None and not base.container and not base.data.sized:
+    if base.data is not None:
         note = f"`{shown(e)}` is as long as the text of this rank's sample"
         return value._replace(length=base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
-    if base.data is None:
-        return value._replace(length_deps=value.length_deps | only(base.length_deps, OBSERVED, OBSERVED))
-    return value
+    return value._replace(length_deps=value.length_deps | only(base.length_deps, OBSERVED, OBSERVED))
 
 
 def _is_text(frame: Frame, key: f.Expr) -> bool:

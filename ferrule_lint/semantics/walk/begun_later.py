@@ -162,8 +162,8 @@ def _hands_on(term: Term | None) -> bool:
     if len(returned) != 1 or len(issued) != 1 or not _may_wait(returned[0]):
         return False
     (inner,) = issued
-    if type(inner) is CallTerm and type(returned[0]) is f.Call and inner.summary.function is not None:
-        return inner.summary.function.is_generator and inner.pos == returned[0].pos
+    if type(inner) is CallTerm and type(returned[0]) is f.Call:
+        return _is_of_generator(inner) and inner.pos == returned[0].pos
     return type(inner) is Loop and type(returned[0]) is f.Comprehension
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import WITH_BLOCKS, blocks, statements, walk
+from ferrule_lint.facts.walk import WITH_BLOCKS, blocks, stands_in, statements, walk
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
@@ -73,15 +73,11 @@ def _is(value: f.Expr | None, path: str) -> bool:
 
 def _is_of_now(body: f.Body, test: f.Call, path: f.Expr) -> bool:
     """Whether the name of a file says the second in which the program runs."""
-    around = next((g for s, g in _guarded(body, frozenset()) if type(s) is f.If and _asks(s.test, test)), None)
+    around = next((g for s, g in _guarded(body, frozenset()) if type(s) is f.If and stands_in(test, s.test)), None)
     if around is None:
         return False
     assigned = [(s, g) for s, g in _guarded(body, frozenset()) if type(s) is f.Assign]
     return _is_fresh(assigned, path, test.pos[0], around, _MOST_NAMES)
-
-
-def _asks(whole: f.Expr, test: f.Call) -> bool:
-    return any(type(node) is f.Call and node.pos == test.pos for node in walk((whole,)))
 
 
 def _is_fresh(assigned: list[_Assigned], expr: f.Expr, line: int, around: frozenset[str], names: int) -> bool:
