@@ -20,6 +20,7 @@ NAMES = {
     "FER107": "optional-input-forward",
     "FER105": "collective-skipped-by-exception",
     "FER106": "divergent-iteration-order",
+    "FER108": "unordered-threads",
     "FER201": "unpadded-tensor-in-gather",
     "FER202": "rank-local-padding",
     "FER301": "stage-branch-missing-broadcast",

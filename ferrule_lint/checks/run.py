@@ -21,6 +21,7 @@ from ferrule_lint.checks import (
     rings,
     roles,
     stages,
+    unordered,
 )
 from ferrule_lint.checks.alone import without_those_alone
 from ferrule_lint.checks.counted import but_of_counted_rounds
@@ -294,6 +295,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         found += order.check(trace, name, ruled_out)
         if any(event.p2p for event in every_event(trace)):
             found += _transfers(frame, trace, name, body)
+        found += unordered.check(frame, trace, name, body)
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:

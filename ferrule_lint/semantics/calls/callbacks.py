@@ -6,8 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.semantics.calls.arguments import Arguments
+from ferrule_lint.semantics.control import started
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import ExternalTarget, FunctionTarget, PartialTarget
+from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.walk.binding import element_of, loop_term
 
 if TYPE_CHECKING:
@@ -27,7 +29,11 @@ def run_in_thread(frame: Frame, arguments: Arguments) -> Value:
         return UNKNOWN
     e = arguments.expr
     rest = arguments.replaced(expr=e._replace(args=e.args[1:]), positional=arguments.positional[1:])
-    return run(frame, arguments.positional[0], rest)
+    before = len(frame.terms)
+    result = run(frame, arguments.positional[0], rest)
+    if last_name(e.func) == started.SUBMITS:  # `to_thread` is awaited where it stands
+        started.note(frame, e, before)
+    return result
 
 
 def mapped(frame: Frame, arguments: Arguments) -> Value:
@@ -65,7 +71,10 @@ def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
         if (type(value.target) in (FunctionTarget, PartialTarget) and is_callback(value)) or (
             name in RUNS and _is_collective(frame, value)
         ):
+            before = len(frame.terms)
             run(frame, value, _handed_on(arguments, i))
+            if name in RUNS or name == started.SUBMITS:
+                started.note(frame, arguments.expr, before)
 
 
 def _is_collective(frame: Frame, value: Value) -> bool:

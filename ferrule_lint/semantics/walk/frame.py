@@ -25,6 +25,7 @@ from ferrule_lint.semantics.walk import wrapped_under
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.control.exceptions import Escape, OpenTry
+    from ferrule_lint.semantics.control.started import Started
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.gradients.gradient_order import Mark
     from ferrule_lint.semantics.gradients.partly_used import PartlyUsed
@@ -46,7 +47,8 @@ _COLLECTED = (
     "filled_alike", "for_batches",
     "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
-    "rounds", "self_writes", "sharded", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "told_alike",
+    "rounds", "self_writes", "sharded", "sized", "skipped", "stage_tests", "started", "surely", "terms", "tests",
+    "told_alike",
     "unbegun", "versions",
     "waits", "wrapped_under", "wraps",
 )  # fmt: skip
@@ -180,6 +182,7 @@ class Frame:
         "sized",
         "skipped",
         "stage_tests",
+        "started",
         "surely",
         "terms",
         "tests",
@@ -286,6 +289,8 @@ class Frame:
         self.layouts: dict[f.Pos, Layout] = {}
         #: where sizes of tensors are sent to all ranks: why they differ, up to the end of the function
         self.exchanged: set[Step] = set()
+        #: threads that are started here, and issue something
+        self.started: list[Started] = []
         #: the root and the reduction of calls that name them
         self.told_alike: dict[f.Pos, tuple[str, str]] = {}
         #: tests under which a point-to-point operation is made for a batch that begins later

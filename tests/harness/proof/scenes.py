@@ -314,6 +314,44 @@ def optional_input(m: types.ModuleType, spread: bool) -> Any:
     return full(out), gradients(model)["vision.bias"]
 
 
+# ---- FER108 --------------------------------------------------------------------------------------------------------
+
+
+def _after_a_while(late: bool) -> None:
+    time.sleep(0.4 if late else 0.0)
+
+
+@scene("Store")
+def Store(m: types.ModuleType, spread: bool) -> Any:
+    # on one rank the disk is slow, on the other one counting is
+    store = m.Store(lambda: _after_a_while(bool(odd()) and spread))
+
+    def count() -> torch.Tensor:
+        _after_a_while(not (odd() and spread))
+        return torch.ones(2)
+
+    return full(store.count_while_saving(count))
+
+
+@scene("share_all")
+def share_all(m: types.ModuleType, spread: bool) -> Any:
+    def loads(size: int, late: bool) -> Callable[[], torch.Tensor]:
+        def load() -> torch.Tensor:
+            _after_a_while(late)
+            return torch.full((size,), 1.0 + dist.get_rank())
+
+        return load
+
+    other = bool(odd()) and spread
+    return [full(rows) for rows in m.share_all([loads(2, other), loads(3, not other)])]
+
+
+@scene("sum_by_window")
+def sum_by_window(m: types.ModuleType, spread: bool) -> Any:
+    seen: list[Any] = []
+    return full(m.sum_by_window(torch.ones(2), seen.append if odd() and spread else lambda window: None))
+
+
 # ---- FER304 --------------------------------------------------------------------------------------------------------
 
 

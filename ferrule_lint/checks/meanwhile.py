@@ -1,0 +1,171 @@
+"""Which statements of a function run while a thread does that it has started: up to where it waits for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes, way_to
+from ferrule_lint.facts.walk import stands_in as stands_in_expr
+from ferrule_lint.semantics.calls.callbacks import RUNS
+from ferrule_lint.semantics.control.started import SUBMITS, Started
+from ferrule_lint.semantics.domain.text import last_name, shown, words
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, every_term
+from ferrule_lint.semantics.groups.written_group import DEFAULT
+from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.walk.frame import Frame
+
+#: calls behind which a thread has ended, by their names: `thread.join()`, `future.result()`, `self.wait_for_saves()`
+_WAITS = re.compile(
+    r"(^|_)(join|results?|waits?|shutdown|close|stop|finish|finali[sz]e|drain|flush|sync|synchronize|ensure|complete|"
+    r"as_completed|cancel|exception|exit|cleanup|terminate)(_|$)"
+)
+#: what starts a thread that its class has made
+_START = "start"
+#: https://docs.pytorch.org/docs/stable/distributed.checkpoint.html#torch.distributed.checkpoint.state_dict_saver.async_save
+_SAVE = "async_save"
+#: what goes by the CPU's part of a group, as all does that a save in the background issues
+_BY_CPU = frozenset(
+    {
+        "barrier",
+        "monitored_barrier",
+        "broadcast_object_list",
+        "all_gather_object",
+        "gather_object",
+        "scatter_object_list",
+    }
+)
+_SIMPLE = (f.ExprStmt, f.Assign, f.Return)
+_LEAVES = (f.Return, f.Raise, f.Break, f.Continue)
+_POOL = re.compile(r"Executor|Pool|executor|pool")
+#: a thread that is told such a thing stands for a rank
+_RANK = re.compile(r"(^|_)(ranks?|world|world_size|devices?|workers?|replicas?|nodes?)(_|$)")
+_SPEAKS_OF_THREADS = frozenset({_SAVE, SUBMITS, *RUNS})
+#: functions that call each other, and leave a thread running
+_DEEPEST = 3
+
+
+def started_in(frame: Frame, trace: Trace, body: f.Body, depth: int = 0) -> Iterator[Started]:
+    """The threads that a function starts and that issue something, and those which what it calls leaves running."""
+    yield from frame.started
+    saves = {call.pos: call for call in nodes(body, f.Call) if last_name(call.func) == _SAVE}
+    for term in every_term(trace):
+        if type(term) is Event and term.pos in saves and _has_default_group(saves[term.pos]):
+            yield Started(term.pos, shown(saves[term.pos].func), (term,), group=DEFAULT)
+        elif type(term) is CallTerm and depth < _DEEPEST:
+            yield from (s._replace(pos=term.pos) for s in _left_running(frame, term, depth))
+
+
+def _has_default_group(call: f.Call) -> bool:
+    keywords = dict(call.keywords)
+    group = keywords.get("process_group")
+    return None not in keywords and (group is None or (type(group) is f.Const and group.text == "None"))
+
+
+def _left_running(frame: Frame, call: CallTerm, depth: int) -> Iterator[Started]:
+    """What a callee has started and does not wait for."""
+    function = call.summary.function
+    if function is None or not function.module.mentions_any(_SPEAKS_OF_THREADS):
+        return
+    known = frame.analysis.frame_of(function)
+    if known is None or function is frame.function:
+        return
+    for started in started_in(known[1], known[0].trace, function.body, depth + 1):
+        statements = list(_after(function.body, started.pos))
+        if _begun(function.body, started) and not any(map(_waits, statements)):
+            yield started
+
+
+def during(body: f.Body, started: Started) -> list[f.Stmt]:
+    """The statements that run after a thread has been started, up to the first that waits for it."""
+    begun = _begun(body, started)
+    found: list[f.Stmt] = []
+    for s in _after(body, begun) if begun is not None else ():
+        if _waits(s):
+            break
+        found.append(s)
+    return found
+
+
+def stands_in(body: f.Body, statements: list[f.Stmt], pos: f.Pos) -> bool:
+    """Whether a place of a function is in one of its statements."""
+    around = [block[i] for block, i in way_to(body, pos)]
+    return any(s is one for s in statements for one in around)
+
+
+def may_meet(started: Started, event: Event) -> bool:
+    """Whether an event goes the same way as those of a thread: those of a save in the background go by the CPU."""
+    return started.group is None or event.op in _BY_CPU
+
+
+def is_several(frame: Frame, started: Started, body: f.Body) -> bool:
+    """Whether a loop starts one thread after the other and waits for none of them in between. Threads that each stand
+    for a rank are another matter, and so is an executor with a single one."""
+    begun = _begun(body, started)
+    call = next((c for c in nodes(body, f.Call) if c.pos == started.pos), None)
+    if begun is None or call is None or started.group is not None:
+        return False
+    if _names_rank((*call.args, *(v for _, v in call.keywords))) or (
+        not started.made and _has_one_thread(frame.module)
+    ):
+        return False
+    for block, i in way_to(body, begun):
+        s = block[i]
+        if type(s) is f.For or type(s) is f.While:
+            return not _waits(s) and not (type(s) is f.For and _names_rank((s.target, s.iterable)))
+    s = block[i]
+    listed = (c for c in nodes(s, f.Comprehension) if stands_in_expr(call, c)) if isinstance(s, _SIMPLE) else ()
+    return any(not _waits(s) and not _names_rank(c) for c in listed)
+
+
+def _names_rank(node: object) -> bool:
+    return any(_RANK.search(name) for name in words(node))
+
+
+def _has_one_thread(module: ModuleInfo) -> bool:
+    """Whether the executors of a file have one thread each: what they run is in order among itself."""
+    pools = (call for _, calls in module.calls() for call in calls if _POOL.search(last_name(call.func)))
+    sizes = [dict(call.keywords).get("max_workers", call.args[0] if call.args else None) for call in pools]
+    return not sizes or any(type(size) is f.Const and size.text == "1" for size in sizes)
+
+
+def _begun(body: f.Body, started: Started) -> f.Pos | None:
+    """Where a thread begins to run, or None where it does not in this function."""
+    if not started.made:
+        return started.pos
+    return min(
+        (c.pos for c in nodes(body, f.Call) if last_name(c.func) == _START and c.pos[:2] >= started.pos[:2]),
+        default=None,
+    )
+
+
+def _after(body: f.Body, pos: f.Pos) -> Iterator[f.Stmt]:
+    """The statements that run after a place, in their order: behind it in its block, then in those around it, and of a
+    loop also what stands before it, in the next round."""
+    way = way_to(body, pos)
+    if way and isinstance(s := way[-1][0][way[-1][1]], _SIMPLE) and _waits(s):
+        return
+    for depth in range(len(way) - 1, -1, -1):
+        block, i = way[depth]
+        for s in block[i + 1 :]:
+            yield s
+            if isinstance(s, _LEAVES):
+                return
+        around = way[depth - 1][0][way[depth - 1][1]] if depth else None
+        if type(around) is f.With and any(_POOL.search(shown(expr)) for expr, _ in around.items):
+            return
+        if type(around) is f.For or type(around) is f.While:
+            yield from block[:i]
+        elif type(around) is f.Try:
+            yield from (s for part in (around.orelse, around.final) if part is not block for s in part)
+
+
+def _waits(s: f.Stmt) -> bool:
+    return any(_WAITS.search(last_name(call.func)) and not _joins_text(call) for call in nodes(s, f.Call))
+
+
+def _joins_text(call: f.Call) -> bool:
+    """`os.path.join(...)`, `", ".join(...)`."""
+    base = call.func.base if type(call.func) is f.Attr else None
+    return last_name(call.func) == "join" and (len(call.args) > 0 or type(base) is f.Const)

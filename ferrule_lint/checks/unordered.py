@@ -1,0 +1,106 @@
+"""FER108: collectives of one group that two threads of a rank issue, or the garbage collector.
+
+The ranks of a group have to issue its collectives in one order. What two threads of a rank do has none: on one rank the
+barrier of the thread that writes a checkpoint comes first, on another the reduction of the training loop. A lock does
+not help, for it is each rank's own. https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/threadsafety.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule_lint.checks import meanwhile
+from ferrule_lint.checks.build import finding
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence, Finding, Step
+from ferrule_lint.semantics.control.started import Started
+from ferrule_lint.semantics.divergence.compare import Occurrence
+from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, every_term
+from ferrule_lint.semantics.groups.written_group import Written, written_group
+from ferrule_lint.semantics.walk.frame import Frame
+
+_CODE = "FER108"
+#: what is no collective of the group: it ends it
+_ENDINGS = ("destroy_process_group", "abort")
+
+
+def check(frame: Frame, trace: Trace, function: str, body: f.Body) -> Iterator[Finding]:
+    """A finding for each thread that a function starts: at what it issues meanwhile itself, or another thread does."""
+    if frame.function is not None and frame.function.name == "__del__":
+        yield from _of_collector(trace, function)
+    for started in meanwhile.started_in(frame, trace, body):
+        if meanwhile.is_several(frame, started, body):
+            yield from _beside_itself(frame, started, function)
+        yield from _beside(frame, started, trace, function, body)
+
+
+def _beside(frame: Frame, started: Started, trace: Trace, function: str, body: f.Body) -> Iterator[Finding]:
+    theirs = _by_group(frame, started)
+    if not theirs:
+        return
+    block = meanwhile.during(body, started)
+    for term in _issuing(trace):
+        if term.pos == started.pos or not meanwhile.stands_in(body, block, term.pos):
+            continue
+        for event in _events(term):
+            group = written_group(frame.analysis, event) if _is_plain(event) else None
+            if group in theirs and meanwhile.may_meet(started, event):
+                occurrence = Occurrence(event, term if type(term) is CallTerm else None)
+                yield _finding(frame, started, theirs[group], occurrence, f"over {group[0]}", function)
+                return
+
+
+def _beside_itself(frame: Frame, started: Started, function: str) -> Iterator[Finding]:
+    """Several threads of one function, each of which issues the same over the same group, for something else."""
+    for event in _by_group(frame, started).values():
+        call = next((t for t in started.terms if type(t) is CallTerm), None)
+        yield _finding(frame, started, event, Occurrence(event, call), "in several threads", function)
+        return
+
+
+def _by_group(frame: Frame, started: Started) -> dict[Written, Event]:
+    """The first event of a thread in each group that can be told."""
+    found: dict[Written, Event] = {}
+    for event in started.events:
+        group = started.group or (written_group(frame.analysis, event) if _is_plain(event) else None)
+        if group is not None:
+            found.setdefault(group, event)
+    return found
+
+
+def _issuing(trace: Trace) -> Iterator[Event | CallTerm]:
+    return (term for term in every_term(trace) if isinstance(term, Event | CallTerm))
+
+
+def _events(term: Event | CallTerm) -> tuple[Event, ...]:
+    return (term,) if isinstance(term, Event) else term.summary.events
+
+
+def _is_plain(event: Event) -> bool:
+    return not event.hidden and not event.p2p and event.op not in _ENDINGS
+
+
+def _finding(frame: Frame, started: Started, theirs: Event, here: Occurrence, how: str, function: str) -> Finding:
+    line = started.pos[0]
+    start = frame.step("source", started.pos, f"`{started.text}` has something run beside the rest")
+    why = (start, Step("flow", theirs.path, theirs.pos[0], theirs.pos[1], f"there: {theirs.note}"))
+    divergence = Divergence(here.event.axes, "host", why, Confidence.MEDIUM)
+    message = (
+        f"`{here.event.op}` {how} is issued beside `{theirs.op}` of what line {line} starts:"
+        " which of them comes first differs between ranks"
+    )
+    return finding(_CODE, message, divergence, [here], (), function, Confidence.MEDIUM)
+
+
+def _of_collector(trace: Trace, function: str) -> Iterator[Finding]:
+    """What a destructor issues: when it runs is up to the garbage collector of each rank."""
+    for term in _issuing(trace):
+        for event in filter(_is_plain, _events(term)):
+            note = "run by the garbage collector, at a time of its own"
+            why = (Step("source", term.path, term.pos[0], term.pos[1], note),)
+            divergence = Divergence(event.axes, "host", why, Confidence.MEDIUM)
+            message = f"`{event.op}` is issued by a destructor: when it runs differs between ranks"
+            occurrence = Occurrence(event, term if isinstance(term, CallTerm) else None)
+            yield finding(_CODE, message, divergence, [occurrence], (), function, Confidence.MEDIUM)
+            return

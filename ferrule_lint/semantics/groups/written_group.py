@@ -1,0 +1,83 @@
+"""The group that a collective is written to run in: the default one, what an attribute or a name of the program holds.
+
+Axes tell whether ranks can meet in a group; two groups of the same ranks have the same axes, and are two communicators
+all the same. Whether two collectives run in one communicator is asked of what is written: the same attribute of one
+class, the same name of one scope, or no group at all, of functions of torch.distributed alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
+from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project.entities import External
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.domain.trace import Event
+    from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+
+#: what a group is written as, and the class or scope that this belongs to
+Written: TypeAlias = tuple[str, str]
+
+DEFAULT: Written = ("the default group", "")
+_LIBRARY = "torch.distributed."
+_DEFAULTS = frozenset({"None", "torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"})
+
+
+def written_group(analysis: Analysis, event: Event) -> Written | None:
+    """The group of an event that a call of torch.distributed issues, or None where that cannot be told."""
+    module = analysis.names.modules.get(event.path)
+    if module is None or event.p2p:
+        return None
+    for function, calls in module.calls():
+        for call in calls:
+            if call.pos == event.pos:
+                return _of_call(analysis, module, function, call)
+    return None
+
+
+def _of_call(analysis: Analysis, module: ModuleInfo, function: FunctionInfo | None, call: f.Call) -> Written | None:
+    called = analysis.names.resolve(call.func, module)
+    if type(called) is not External or not analysis.models.canonical(called.dotted).startswith(_LIBRARY):
+        return None
+    model = analysis.models.call(called.dotted)
+    if model is None or model.group is None or any(type(a) is f.Starred for a in call.args):
+        return None
+    keywords = dict(call.keywords)
+    expr = keywords.get(model.group.name)
+    place = model.group.position
+    if expr is None and place is not None and place < len(call.args):
+        expr = call.args[place]
+    if expr is None:
+        return None if None in keywords else DEFAULT
+    if type(expr) is f.Const and expr.text == "None":
+        return DEFAULT
+    name = place_name(expr)
+    if not name:
+        return None
+    resolved = analysis.names.resolve(expr, module)
+    if type(resolved) is External and analysis.models.canonical(resolved.dotted) in _DEFAULTS:
+        return DEFAULT
+    root, _, attribute = name.partition(".")
+    if attribute:
+        owner = function.owner if function is not None else None
+        is_own = root == "self" and owner and "." not in attribute
+        return (name, f"{module.path}:{owner}") if is_own else None
+    return name, _scope(module, function, name)
+
+
+def _scope(module: ModuleInfo, function: FunctionInfo | None, name: str) -> str:
+    """The function whose variable a name is, or the file."""
+    while function is not None:
+        if any(p.name == name for p in function.parameters) or _binds(function.body, name):
+            return function.id
+        function = module.functions.get(function.parent) if function.parent is not None else None
+    return module.path
+
+
+def _binds(body: f.Body, name: str) -> bool:
+    targets = (t for s in nodes(body, f.Assign) for t in s.targets)
+    return any(place_name(t) == name for t in targets) or any(w.name == name for w in nodes(body, f.Walrus))

@@ -1,0 +1,16 @@
+"""Ranks meet whenever the garbage collector gets to it."""
+
+import torch
+import torch.distributed as dist
+
+
+class Shared:
+    def __init__(self, rows: torch.Tensor) -> None:
+        self.rows = rows
+
+    def release(self) -> None:
+        self.rows = torch.empty(0)
+        dist.barrier()
+
+    def __del__(self) -> None:
+        self.release()  # error: FER108
