@@ -41,6 +41,7 @@ _LEAVES = (f.Return, f.Raise, f.Break, f.Continue)
 _POOL = re.compile(r"Executor|Pool|executor|pool")
 #: a thread that is told such a thing stands for a rank
 _RANK = re.compile(r"(^|_)(ranks?|world|world_size|devices?|workers?|replicas?|nodes?)(_|$)")
+_OF_SAVES = frozenset({_SAVE})
 _SPEAKS_OF_THREADS = frozenset({_SAVE, SUBMITS, *RUNS})
 #: functions that call each other, and leave a thread running
 _DEEPEST = 3
@@ -49,12 +50,16 @@ _DEEPEST = 3
 def started_in(frame: Frame, trace: Trace, body: f.Body, depth: int = 0) -> Iterator[Started]:
     """The threads that a function starts and that issue something, and those which what it calls leaves running."""
     yield from frame.started
-    saves = {call.pos: call for call in nodes(body, f.Call) if last_name(call.func) == _SAVE}
+    saves = {c.pos: c for c in nodes(body, f.Call) if last_name(c.func) == _SAVE} if _speaks_of_saves(frame) else {}
     for term in every_term(trace):
         if type(term) is Event and term.pos in saves and _has_default_group(saves[term.pos]):
             yield Started(term.pos, shown(saves[term.pos].func), (term,), group=DEFAULT)
         elif type(term) is CallTerm and depth < _DEEPEST:
             yield from (s._replace(pos=term.pos) for s in _left_running(frame, term, depth))
+
+
+def _speaks_of_saves(frame: Frame) -> bool:
+    return frame.module.mentions_any(_OF_SAVES)
 
 
 def _has_default_group(call: f.Call) -> bool:

@@ -47,7 +47,7 @@ def _beside(frame: Frame, started: Started, trace: Trace, function: str, body: f
             group = written_group(frame.analysis, event) if _is_plain(event) else None
             if group in theirs and meanwhile.may_meet(started, event):
                 occurrence = Occurrence(event, term if type(term) is CallTerm else None)
-                yield _finding(frame, started, theirs[group], occurrence, f"over {group[0]}", function)
+                yield _finding(frame, started, theirs[group], occurrence, group[0], function)
                 return
 
 
@@ -55,7 +55,7 @@ def _beside_itself(frame: Frame, started: Started, function: str) -> Iterator[Fi
     """Several threads of one function, each of which issues the same over the same group, for something else."""
     for event in _by_group(frame, started).values():
         call = next((t for t in started.terms if type(t) is CallTerm), None)
-        yield _finding(frame, started, event, Occurrence(event, call), "in several threads", function)
+        yield _finding(frame, started, event, Occurrence(event, call), "", function)
         return
 
 
@@ -81,15 +81,18 @@ def _is_plain(event: Event) -> bool:
     return not event.hidden and not event.p2p and event.op not in _ENDINGS
 
 
-def _finding(frame: Frame, started: Started, theirs: Event, here: Occurrence, how: str, function: str) -> Finding:
-    line = started.pos[0]
-    start = frame.step("source", started.pos, f"`{started.text}` has something run beside the rest")
-    why = (start, Step("flow", theirs.path, theirs.pos[0], theirs.pos[1], f"there: {theirs.note}"))
-    divergence = Divergence(here.event.axes, "host", why, Confidence.MEDIUM)
-    message = (
-        f"`{here.event.op}` {how} is issued beside `{theirs.op}` of what line {line} starts:"
-        " which of them comes first differs between ranks"
-    )
+def _finding(frame: Frame, started: Started, theirs: Event, here: Occurrence, group: str, function: str) -> Finding:
+    """`group`: in which both are issued; "" of what several threads issue."""
+    what = "save" if started.group is not None else "thread"
+    start = frame.step("source", started.pos, f"`{started.text}`: a {what} beside what comes after it")
+    why = [start]
+    if group:
+        why.append(Step("event", theirs.path, theirs.pos[0], theirs.pos[1], f"in the {what}, {theirs.note}"))
+        others = f"over {group} and `{theirs.op}` of the {what} that line {started.pos[0]} starts"
+    else:
+        others = f"of several threads that line {started.pos[0]} starts"
+    message = f"`{here.event.op}` {others}: ranks need not issue them in one order"
+    divergence = Divergence(here.event.axes, "host", tuple(why), Confidence.MEDIUM)
     return finding(_CODE, message, divergence, [here], (), function, Confidence.MEDIUM)
 
 
