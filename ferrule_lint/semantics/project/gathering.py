@@ -107,6 +107,8 @@ class Gathering:
         told = None if model is None or serves else strategies.strategy_of(model, call, dotted, owner)
         if told is not None:
             self._all_modules(site, told)
+        elif model is not None and strategies.looks_for_unused(model, call, owner):
+            seen.tolerant_in.add(module.path)
         if model is None or not model.wraps:
             return
         argument = model.wrapped

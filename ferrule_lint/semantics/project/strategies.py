@@ -71,6 +71,13 @@ def strategy_of(model: CallModel, call: f.Call, dotted: str, owner: FunctionInfo
     return Strategy(False, strict and not tolerant, tolerant)
 
 
+def looks_for_unused(model: CallModel, call: f.Call, owner: FunctionInfo | None) -> bool:
+    """Whether the name that a trainer is given for its strategy stands for DDP only where it looks for such parameters."""
+    told = options(owner, call)
+    ddp = [text for a in model.wraps_by for text in told.get(a.name, ()) if _DDP.fullmatch(text)]
+    return bool(ddp) and all(map(_TOLERANT.search, ddp))
+
+
 def _chosen(told: dict[str, tuple[str, ...]], names: set[str]) -> Strategy | None:
     """What a variable says that settings have chosen for one of these arguments: only that DDP may be told to look for
     nothing, by a file that also tells it to, as only version 2 can be."""
