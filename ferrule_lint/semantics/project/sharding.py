@@ -82,9 +82,11 @@ class Sharding:
             return False
         self._analysis.names.reads.ask("imports", "")
         if self._tolerated is None or self._tolerated[0] is not seen:
-            imported = self._analysis.imports.imported
-            strict = closed(seen.wraps_in - seen.tolerant_in, imported)
-            self._tolerated = (seen, frozenset(closed(seen.tolerant_in, imported)) - strict)
+            imported, users = self._analysis.imports.imported, self._analysis.imports.users
+            strict = seen.wraps_in - seen.tolerant_in
+            programs = (closed([path], imported) for path in sorted(closed(seen.tolerant_in, users)))
+            tolerant = {path for program in programs if strict.isdisjoint(program) for path in program}
+            self._tolerated = (seen, frozenset(tolerant - closed(strict, imported)))
         return path in self._tolerated[1]
 
     def is_surely_wrapped(self, info: ClassInfo) -> bool:

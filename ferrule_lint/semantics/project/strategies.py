@@ -72,7 +72,7 @@ def strategy_of(model: CallModel, call: f.Call, dotted: str, owner: FunctionInfo
 
 
 def looks_for_unused(model: CallModel, call: f.Call, owner: FunctionInfo | None) -> bool:
-    """Whether the name that a trainer is given for its strategy stands for DDP only where it looks for such parameters."""
+    """Whether the name that a trainer is given for its strategy is DDP only where it looks for such parameters."""
     told = options(owner, call)
     ddp = [text for a in model.wraps_by for text in told.get(a.name, ()) if _DDP.fullmatch(text)]
     return bool(ddp) and all(map(_TOLERANT.search, ddp))
