@@ -83,6 +83,8 @@ class Analysis:
         self.hierarchy = Hierarchy(self)
         self.mixins = Mixins(self)
         self.guards = decorators.Guards(self)
+        #: the functions of which it is being asked what their decorators make of them
+        self.decorating: list[FunctionInfo] = []
         self.counters: collections.Counter[str] = collections.Counter()
         self._modules: Memo[str, bool] = Memo(reads)
         self._axes: dict[str, Axes | None] = {}

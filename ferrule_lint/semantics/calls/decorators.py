@@ -29,7 +29,18 @@ DEEPEST = 24
 
 
 def replaced(frame: Frame, function: FunctionInfo, closure: Frame | None) -> FunctionTarget | None:
-    """What project decorators make of a function; None when they are none of the project's or return it."""
+    """What project decorators make of a function; None when they are none of the project's or return it, or while that
+    is being asked: one that calls the function it is given would go round (`@replace(f) def f(): ...`)."""
+    if function in frame.analysis.decorating:
+        return None
+    frame.analysis.decorating.append(function)
+    try:
+        return _replaced(frame, function, closure)
+    finally:
+        frame.analysis.decorating.pop()
+
+
+def _replaced(frame: Frame, function: FunctionInfo, closure: Frame | None) -> FunctionTarget | None:
     value = Value(uniform=True, target=FunctionTarget(function, None, closure, None, True))
     changed = False
     for decorator in reversed(function.decorators):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk, way_to
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import cutting, filling, flat, layout
 from ferrule_lint.semantics.data.iteration import definition
@@ -357,7 +358,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     missing = missing or (several and local is None and _adds_what_is_missing(frame, arguments.expr))
     missing = missing or (several and local is not None and any(map(cutting.is_short_share, value.items or ())))
     filled = several and (parts.filled or missing)
-    even = missing or not several
+    even = missing or not several or (local is not None and _into_buffer(frame, arguments.expr))
     if not even and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):
         note = f"`{last_name(arguments.expr.func)}` makes it longer on some ranks only"
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, note)))
@@ -369,6 +370,36 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or (name == "stack" and not by_number),
         unordered=value.unordered, multiple=filling.joined_to_multiple(frame, arguments.expression("tensors", 0)),
     )  # fmt: skip
+
+
+def _into_buffer(frame: Frame, call: f.Call) -> bool:
+    """Whether what is put together takes the place of a buffer that the others have made for it (`x = zeros(n)`; then,
+    on one rank, `x = make(n - 1)` and `x = cat([first, x])`): nothing of theirs is made longer."""
+    if frame.function is None:
+        return False
+    way = way_to(frame.function.body, call.pos)
+    block, i = way[-1]
+    made = block[i]
+    if type(made) is not f.Assign or len(made.targets) != 1 or made.value is not call:
+        return False
+    name = place_name(made.targets[0])
+    if not name or len(way) < 2:
+        return False
+    here = _assigning(block[:i], name)
+    others = [s for around, j in way[:-1] for s in _assigning(around[:j], name)]
+    own = here[-1].value if here else call
+    if not others or own is None or _reads(own, name):
+        return False
+    buffer = others[-1].value
+    return type(buffer) is f.Call and last_name(buffer.func) in _OF_SIZE
+
+
+def _assigning(block: f.Body, name: str) -> list[f.Assign]:
+    return [s for s in block if type(s) is f.Assign and name in map(place_name, s.targets)]
+
+
+def _reads(expr: f.Expr, name: str) -> bool:
+    return any(type(n) in (f.Name, f.Attr) and place_name(n) == name for n in walk(expr))  # type: ignore[arg-type]
 
 
 def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value:

@@ -83,6 +83,8 @@ class Evidence:
     wraps_in: set[str] = field(default_factory=set)
     #: files that give what wraps modules optimizers, and what goes with them, but no module
     beside_in: set[str] = field(default_factory=set)
+    #: files that tell a trainer, by a name, to look for unused parameters whatever settings say
+    tolerant_in: set[str] = field(default_factory=set)
     #: the calls by which gradients are reduced, and those that shard something of unknown class, in the files that
     #: most others import first
     sites: list[WrapSite] = field(default_factory=list)
@@ -95,7 +97,7 @@ class Evidence:
     def lines(self) -> list[str]:
         """All of it, as text, but for the places."""
         found = (self.sharded, self.reduced)
-        files = (self.generic_in, self.wraps_in, self.beside_in)
+        files = (self.generic_in, self.wraps_in, self.beside_in, self.tolerant_in)
         flags = (self.generic, self.data_parallel, self.tolerant, self.reduces_any, self.keeps_buffers)
         wraps = (*self.sites, *self.generic_sites, *self.own_parts.values())
         sites = [f"{site.path} {site.text} {site.given}" for site in wraps]
@@ -104,7 +106,7 @@ class Evidence:
         return [repr(flags), *lines, *sites, *(f"{i} {path}" for i, of in enumerate(files) for path in sorted(of))]
 
     def _files(self) -> tuple[set[str], ...]:
-        return self.generic_in, self.configured_in, self.wraps_in, self.beside_in
+        return self.generic_in, self.configured_in, self.wraps_in, self.beside_in, self.tolerant_in
 
     def kept(self) -> KeptEvidence:
         """The same to be kept."""
@@ -124,7 +126,7 @@ class Evidence:
 def taken_over(kept: KeptEvidence) -> Evidence:
     """What was kept."""
     data_parallel, tolerant, reduces_any, keeps_buffers = kept.flags
-    generic_in, configured_in, wraps_in, beside_in = map(set, kept.files)
+    generic_in, configured_in, wraps_in, beside_in, tolerant_in = map(set, kept.files)
     return Evidence(
         sharded=_wrapped(kept.sharded),
         reduced=_wrapped(kept.reduced),
@@ -137,6 +139,7 @@ def taken_over(kept: KeptEvidence) -> Evidence:
         configured_in=configured_in,
         wraps_in=wraps_in,
         beside_in=beside_in,
+        tolerant_in=tolerant_in,
         sites=[*map(_site, kept.sites)],
         generic_sites=[*map(_site, kept.generic_sites)],
         own_parts={(part.cls, part.name): _site(part.site) for part in kept.own_parts},

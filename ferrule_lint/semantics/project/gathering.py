@@ -104,8 +104,11 @@ class Gathering:
             self._any_module(site, serves, model.configured)
             seen.data_parallel = True
             seen.wraps_in.add(module.path)
-        if model is not None and not serves and (told := strategies.strategy_of(model, call, dotted)) is not None:
+        told = None if model is None or serves else strategies.strategy_of(model, call, dotted, owner)
+        if told is not None:
             self._all_modules(site, told)
+        elif model is not None and strategies.looks_for_unused(model, call, owner):
+            seen.tolerant_in.add(module.path)
         if model is None or not model.wraps:
             return
         argument = model.wrapped
@@ -311,7 +314,8 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
         return []
     return [
         f"{owner and owner.qualname} {number} {said([meant])} {_kept_whole(analysis, module, owner, meant)}"
-        f"{_said_of_spread(owner, meant)} {owner and sharded_items.held_in(owner, call.pos)}"
+        f"{_said_of_spread(owner, meant)} {strategies.options(owner, meant)}"
+        f" {owner and sharded_items.held_in(owner, call.pos)}"
         for owner, number, call, meant in wrapping_calls.in_file(module, wrapping_names.names(analysis))
     ]
 

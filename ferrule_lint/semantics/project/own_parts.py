@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
+from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.text import variables
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
@@ -23,11 +23,16 @@ _ROUNDS = 3
 def attribute(method: FunctionInfo, expr: f.Expr) -> str:
     """The attribute of the instance that an expression in a method takes something from, over local names too; "" if it
     takes from none, or from one that holds the whole model."""
+    name = source(method, expr)
+    return "" if _WHOLE_MODEL.fullmatch(name) else name
+
+
+def source(method: FunctionInfo, expr: f.Expr) -> str:
+    """The same, also of one that holds the whole model."""
     if method.is_static or not method.parameters:
         return ""
     own = method.parameters[0].name
-    name = next((name for base, name in _attributes(expr, method.body, _ROUNDS) if base.id == own), "")
-    return "" if _WHOLE_MODEL.fullmatch(name) else name
+    return next((name for base, name in _attributes(expr, method.body, _ROUNDS) if base.id == own), "")
 
 
 def attributes(body: f.Body, expr: f.Expr) -> list[tuple[f.Name, str]]:
@@ -60,7 +65,13 @@ def _bound(body: f.Body, name: str) -> Iterator[f.Expr]:
         if type(s) is f.Assign and s.value is not None and any(type(t) is f.Name and t.id == name for t in s.targets):
             yield s.value
         elif type(s) is f.For and name in variables(s.target):
-            walked = s.iterable
-            while type(walked) is f.Call and type(walked.func) is f.Name and walked.args:
-                walked = walked.args[0]  # `enumerate(self.layers)`
-            yield walked
+            yield _walked(s.iterable)
+    for generator in nodes(body, f.Generator):
+        if name in variables(generator.target):
+            yield _walked(generator.iterable)
+
+
+def _walked(iterable: f.Expr) -> f.Expr:
+    while type(iterable) is f.Call and type(iterable.func) is f.Name and iterable.args:
+        iterable = iterable.args[0]  # `enumerate(self.layers)`
+    return iterable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.entities import ClassInfo, External
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -24,25 +24,47 @@ def has_none(analysis: Analysis, info: ClassInfo) -> bool:
     """Whether everything that the class and its bases in the project keep is plain, a tensor or a buffer.
 
     Other bases than `torch.nn.Module` may have parameters, and so may whatever an unknown call makes and what is stored
-    as it was passed and then called.
+    as it was passed; but for what may be left out, and is neither called, nor gone through, nor has a method called. A
+    function of the project has none.
     """
     if any(base != "torch.nn.Module" for base in analysis.names.external_bases(info)):
         return False
     methods = [m for c in analysis.names.mro(info) for m in c.methods.values()]
     called = {_of_self(call.func) for m in methods for call in m.calls}
+    used = called | {_of_self(call.func.base) for m in methods for call in m.calls if type(call.func) is f.Attr}
+    walked = {_of_self(n.iterable) for m in methods for n in walk(m.body) if type(n) in (f.For, f.Generator)}  # type: ignore[attr-defined]
     for c in analysis.names.mro(info):
         for method in c.methods.values():
             plain = {p.name for p in method.parameters if _holds_number(p)}
+            left_out = {p.name for p in method.parameters if p.default == f.Const("None")}
+            optional = left_out - _stored_as(method, used | walked)
             for node in walk(method.body):
                 if (
                     type(node) is f.Assign
                     and node.value is not None
-                    and not _is_plain(analysis, c, node, called, plain)
+                    and not _is_function(analysis, method, node.value)
+                    and not _is_plain(analysis, c, node, called, plain | optional)
                 ):
                     return False
                 if type(node) is f.Call and last_name(node.func) in ("register_parameter", "add_module", "Parameter"):
                     return False
     return True
+
+
+def _is_function(analysis: Analysis, method: FunctionInfo, value: f.Expr) -> bool:
+    """Whether what a method stores is a function of the project by its name."""
+    if type(value) is not f.Name or any(p.name == value.id for p in method.parameters):
+        return False
+    return isinstance(analysis.names.resolve(value, method.module), FunctionInfo)
+
+
+def _stored_as(method: FunctionInfo, attributes: set[str]) -> set[str]:
+    """The names that a method stores in some attributes of the instance: what is done there shows a module."""
+    return {
+        s.value.id
+        for s in statements(method.body)
+        if type(s) is f.Assign and type(s.value) is f.Name and not attributes.isdisjoint(map(_of_self, s.targets))
+    }
 
 
 def _holds_number(parameter: f.Parameter) -> bool:

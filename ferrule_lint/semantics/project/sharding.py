@@ -19,6 +19,7 @@ from ferrule_lint.semantics.project.buffers import Buffers
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.gathering import Gathering
+from ferrule_lint.semantics.project.import_graph import closed
 from ferrule_lint.semantics.project.programs import can_be_started
 from ferrule_lint.semantics.project.reads import Asked, Memo
 from ferrule_lint.semantics.project.together import Together
@@ -48,6 +49,8 @@ class Sharding:
         #: which modules have buffers
         self._buffers = Buffers(analysis)
         #: whether classes have no parameters, once they have been asked for
+        #: the files of programs that look for unused parameters, by what was seen
+        self._tolerated: tuple[Evidence, frozenset[str]] | None = None
         self._bare: Asked[bool] = Asked(analysis.names.reads, "bare")
 
     @property
@@ -55,13 +58,13 @@ class Sharding:
         """Whether some module is wrapped so that its backward reduces gradients over data-parallel ranks."""
         return self.gather().data_parallel
 
-    def needs_every_output(self, info: ClassInfo | None) -> bool:
-        """Whether a part of this module, or of any, that has no backward on some ranks keeps the others waiting: its
-        gradients are reduced, and nobody asks DDP to look for unused parameters."""
+    def needs_every_output(self, info: ClassInfo | None, path: str) -> bool:
+        """Whether a part of this module, or of any in a file, that has no backward on some ranks keeps the others
+        waiting: its gradients are reduced, and nobody asks DDP to look for unused parameters."""
         if self._gathering:
             return False  # asked for while the evidence is being gathered
         seen = self.gather()
-        if not seen.data_parallel or seen.tolerant:
+        if not seen.data_parallel or seen.tolerant or self._is_run_tolerantly(path):
             return False
         if seen.reduces_any or (info is None and seen.reduced):
             return True
@@ -70,6 +73,21 @@ class Sharding:
         if sharded is not None and sharded > Confidence.LOW:
             return True
         return info is not None and seen.reduced.of(self._mro(info)) is not None
+
+    def _is_run_tolerantly(self, path: str) -> bool:
+        """Whether a file belongs to programs that tell their trainers to look for unused parameters, and to none that
+        wraps anything otherwise."""
+        seen = self.gather()
+        if not seen.tolerant_in:
+            return False
+        self._analysis.names.reads.ask("imports", "")
+        if self._tolerated is None or self._tolerated[0] is not seen:
+            imported, users = self._analysis.imports.imported, self._analysis.imports.users
+            strict = seen.wraps_in - seen.tolerant_in
+            programs = (closed([path], imported) for path in sorted(closed(seen.tolerant_in, users)))
+            tolerant = {path for program in programs if strict.isdisjoint(program) for path in program}
+            self._tolerated = (seen, frozenset(tolerant - closed(strict, imported)))
+        return path in self._tolerated[1]
 
     def is_surely_wrapped(self, info: ClassInfo) -> bool:
         """Whether instances of this very class are seen to be sharded or passed to DDP, and not just some module."""

@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.entities import External, ModuleInfo
+from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ class Strategy(NamedTuple):
     tolerant: bool
 
 
-def strategy_of(model: CallModel, call: f.Call, dotted: str) -> Strategy | None:
-    """What a call says; `dotted`: what is called, under the name that the file gives it. None if it says nothing."""
+def strategy_of(model: CallModel, call: f.Call, dotted: str, owner: FunctionInfo | None = None) -> Strategy | None:
+    """What a call in a function says; `dotted`: what is called, under the name that the file gives it. None if it says
+    nothing."""
     if model.wraps_all:
         strict = ("find_unused_parameters", f.Const("False")) in call.keywords
         newer = not dotted.startswith(_OF_ANY_VERSION)
@@ -64,10 +65,42 @@ def strategy_of(model: CallModel, call: f.Call, dotted: str) -> Strategy | None:
         return Strategy(True, True, False)
     ddp = [text for text in texts if _DDP.fullmatch(text)]
     if not ddp:
-        return None
+        return _chosen(options(owner, call), names)
     tolerant = any(map(_TOLERANT.search, ddp))
     strict = any(map(_STRICT.search, ddp)) or not dotted.startswith(_OF_ANY_VERSION)
     return Strategy(False, strict and not tolerant, tolerant)
+
+
+def looks_for_unused(model: CallModel, call: f.Call, owner: FunctionInfo | None) -> bool:
+    """Whether the name that a trainer is given for its strategy is DDP only where it looks for such parameters."""
+    told = options(owner, call)
+    ddp = [text for a in model.wraps_by for text in told.get(a.name, ()) if _DDP.fullmatch(text)]
+    return bool(ddp) and all(map(_TOLERANT.search, ddp))
+
+
+def _chosen(told: dict[str, tuple[str, ...]], names: set[str]) -> Strategy | None:
+    """What a variable says that settings have chosen for one of these arguments: only that DDP may be told to look for
+    nothing, by a file that also tells it to, as only version 2 can be."""
+    for name in names & told.keys():
+        ddp = [text for text in told[name] if _DDP.fullmatch(text)]
+        tolerant = [text for text in ddp if _TOLERANT.search(text)]
+        if tolerant and len(tolerant) < len(ddp):
+            return Strategy(False, True, False)
+    return None
+
+
+def options(owner: FunctionInfo | None, call: f.Call) -> dict[str, tuple[str, ...]]:
+    """The texts that a function assigns to the local names which a call is given by keywords, by the keyword."""
+    if owner is None:
+        return {}
+    given = {value.id: name for name, value in call.keywords if name and type(value) is f.Name}
+    found: dict[str, tuple[str, ...]] = {}
+    for s in statements(owner.body) if given else ():
+        if type(s) is f.Assign and type(s.value) is f.Const:
+            for target in s.targets:
+                if type(target) is f.Name and target.id in given:
+                    found[given[target.id]] = (*found.get(given[target.id], ()), s.value.text)
+    return found
 
 
 def saves_alone(analysis: Analysis) -> bool:

@@ -36,6 +36,14 @@ def named(value: Value, name: str, group: str = "") -> Value:
     return value._replace(rank=f"#{scope}") if _NUMBER.search(name) else value
 
 
+def of_single(a: Value, b: Value, joined: Value) -> Value:
+    """What settings have chosen: the number of this rank, or 0, since there is one process (`rank, world = 0, 1`)."""
+    for one, other in ((a, b), (b, a)):
+        if one.rank.startswith("#") and other.const == "0" and not other.rank and joined.divergence is not None:
+            return joined._replace(rank=one.rank)
+    return joined
+
+
 def equals_zero(value: Value) -> Formula | None:
     """`rank == 0`."""
     return _atom(value, value.rank[1:]) if value.rank.startswith("#") and value.divergence is not None else None

@@ -34,7 +34,7 @@ def merge_arms(formula: Formula, a: Value, b: Value, before: Value | None = None
     merged, divergence = number_types.of_arms(formula, a, b, _merged(formula, a, b, before)), divergence_of(formula)
     if divergence is not None and (parted := sorts.apart(a, b, divergence)) is not None:
         return merged._replace(apart=parted)
-    return merged
+    return first_rank.of_single(a, b, merged) if divergence is None else merged
 
 
 def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value:

@@ -441,7 +441,9 @@ def enter(
         frame.self_class = frame.self_class or frame.closure.self_class
     if not frame.light:
         given.enter(frame, function)
-        frame.gradients = analysis.sharding.needs_every_output(frame.self_class if frame.in_module else None)
+        frame.gradients = analysis.sharding.needs_every_output(
+            frame.self_class if frame.in_module else None, frame.module.path
+        )
         frame.gradients = frame.gradients and not analysis.is_file_of_another_framework(frame.module)
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static and info is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
+from ferrule_lint.facts.walk import statements, way_to
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import grouping, layout
 from ferrule_lint.semantics.data.accumulators import has_keys
@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, render
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import setting_names
 from ferrule_lint.semantics.walk import aliases, behind_exits, entered_later, filled_by_others, given, in_place
@@ -31,7 +31,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
         in_place.write_through(frame, whole, value, frame.eval(target.index))
         return
     place = place_name(target.base)
-    there = grouped and not makes and _has_its_keys(frame, place)
+    there = grouped and not makes and _has_its_keys(frame, place, target.pos)
 
     def by_name(base: f.Expr) -> None:
         _store(frame, target._replace(base=base), value, grouped, there)
@@ -39,10 +39,17 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
     aliases.shared(frame, place, by_name, lambda: by_name(target.base))
 
 
-def _has_its_keys(frame: Frame, place: str) -> bool:
-    """Whether a dict is made with its keys in this function, and no `defaultdict`: to add to an entry makes none."""
-    made = frame.analysis.bodies.assigned(frame.function.body, place) if frame.function and place else []
-    return bool(made) and all(map(has_keys, made))
+def _has_its_keys(frame: Frame, place: str, pos: f.Pos) -> bool:
+    """Whether a dict is made with its keys in this function, and no `defaultdict`: to add to an entry makes none. What
+    the place gets further down, behind all loops around, is another dict."""
+    if frame.function is None or not place:
+        return False
+    made = frame.analysis.bodies.assigned(frame.function.body, place)
+    around = [block[i] for block, i in way_to(frame.function.body, pos)]
+    loop = next((s for s in around if type(s) in (f.For, f.While)), None)
+    last = max((s.line for s in statements((loop,))), default=pos[0]) if loop is not None else pos[0]
+    before = [value for value in made if (position(value) or pos)[0] <= last]
+    return bool(before) and all(map(has_keys, before))
 
 
 def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there: bool) -> None:
