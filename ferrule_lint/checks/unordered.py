@@ -15,12 +15,16 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.control.started import Started
 from ferrule_lint.semantics.divergence.compare import Occurrence
+from ferrule_lint.semantics.domain.conditions import atoms
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, every_term
+from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, every_term, parts
 from ferrule_lint.semantics.groups.written_group import Written, written_group
 from ferrule_lint.semantics.walk.frame import Frame
 
 _CODE = "FER108"
+#: functions that call each other, and are looked into
+_DEEPEST = 8
 #: what is no collective of the group: it ends it
 _ENDINGS = ("destroy_process_group", "abort")
 
@@ -62,7 +66,7 @@ def _beside_itself(frame: Frame, started: Started, function: str) -> Iterator[Fi
 def _by_group(frame: Frame, started: Started) -> dict[Written, Event]:
     """The first event of a thread in each group that can be told."""
     found: dict[Written, Event] = {}
-    for event in started.events:
+    for event in (event for term in started.terms for event in _events(term)):
         group = started.group or (written_group(frame.analysis, event) if _is_plain(event) else None)
         if group is not None:
             found.setdefault(group, event)
@@ -73,8 +77,25 @@ def _issuing(trace: Trace) -> Iterator[Event | CallTerm]:
     return (term for term in every_term(trace) if isinstance(term, Event | CallTerm))
 
 
-def _events(term: Event | CallTerm) -> tuple[Event, ...]:
-    return (term,) if isinstance(term, Event) else term.summary.events
+def _events(term: Event | CallTerm) -> Iterator[Event]:
+    """What a term comes to whatever callers pass: a flag among the arguments may switch the rest off."""
+    yield from [term] if isinstance(term, Event) else _whatever_is_passed(term.summary, 0)
+
+
+def _whatever_is_passed(summary: Summary, depth: int) -> Iterator[Event]:
+    function = summary.function
+    names = {p.name for p in function.parameters} if function is not None else set()
+    if function is not None and function.owner is not None and function.parameters:
+        names.discard(function.parameters[0].name)
+    stack = list(reversed(summary.trace))
+    while stack:
+        term = stack.pop()
+        if isinstance(term, Event):
+            yield term
+        elif isinstance(term, CallTerm):
+            yield from _whatever_is_passed(term.summary, depth + 1) if depth < _DEEPEST else ()
+        elif not (isinstance(term, Choice) and any(n in names for a in atoms(term.formula) for n, _ in a.deps)):
+            stack.extend(reversed(parts(term)))
 
 
 def _is_plain(event: Event) -> bool:

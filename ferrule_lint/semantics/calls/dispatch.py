@@ -15,6 +15,7 @@ from ferrule_lint.semantics.calls import (
     constructed,
     fixed_flags,
     forwards,
+    kept_functions,
     methods,
     modelled,
     passing_on,
@@ -259,6 +260,8 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         return UNKNOWN
     if type(target) is MethodTarget:
         return of_method(frame, target, arguments)
+    if target is None and not instance and (kept := kept_functions.walked(frame, e)) is not None:
+        return dispatch(frame, Value(target=kept), arguments)
     value = forwards.by_name(frame, function, arguments)
     if value is not None:
         return value

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.semantics.domain.text import last_name, shown
-from ferrule_lint.semantics.domain.trace import CallTerm, Event, Term, every_event
+from ferrule_lint.semantics.domain.trace import CallTerm, Event
 from ferrule_lint.semantics.groups.written_group import Written
 
 if TYPE_CHECKING:
@@ -24,19 +24,15 @@ class Started(NamedTuple):
     #: as it is shown
     text: str
     #: what the function that it runs comes to, as terms of the function that starts it
-    terms: tuple[Term, ...]
+    terms: tuple[Event | CallTerm, ...]
     #: it runs once somebody calls its `start()`
     made: bool = False
     #: the group in which all of it is issued, where no call says so
     group: Written | None = None
 
-    @property
-    def events(self) -> list[Event]:
-        return list(every_event(self.terms))
-
 
 def note(frame: Frame, call: f.Call, before: int) -> None:
     """What a call of a thread's class, or of an executor, has put into the trace since it had `before` terms."""
-    terms = tuple(term for term in frame.terms[before:] if type(term) in (Event, CallTerm))
+    terms = tuple(term for term in frame.terms[before:] if isinstance(term, Event | CallTerm))
     if terms and not frame.light:
         frame.started.append(Started(call.pos, shown(call.func), terms, last_name(call.func) != SUBMITS))
