@@ -41,21 +41,26 @@ _LEAVES = (f.Return, f.Raise, f.Break, f.Continue)
 _POOL = re.compile(r"Executor|Pool|executor|pool")
 #: a thread that is told such a thing stands for a rank
 _RANK = re.compile(r"(^|_)(ranks?|world|world_size|devices?|workers?|replicas?|nodes?)(_|$)")
+_PATHS = re.compile(r"path$|^osp?$")
 _OF_SAVES = frozenset({_SAVE})
 _SPEAKS_OF_THREADS = frozenset({_SAVE, SUBMITS, *RUNS})
 #: functions that call each other, and leave a thread running
 _DEEPEST = 3
 
 
-def started_in(frame: Frame, trace: Trace, body: f.Body, depth: int = 0) -> Iterator[Started]:
-    """The threads that a function starts and that issue something, and those which what it calls leaves running."""
+def started_in(
+    frame: Frame, trace: Trace, body: f.Body, seen: set[str] | None = None, depth: int = 0
+) -> Iterator[Started]:
+    """The threads that a function starts and that issue something, and those which what it calls leaves running; each
+    function is looked into once (`seen`)."""
+    seen = set() if seen is None else seen
     yield from frame.started
     saves = {c.pos: c for c in nodes(body, f.Call) if last_name(c.func) == _SAVE} if _speaks_of_saves(frame) else {}
     for term in every_term(trace):
         if type(term) is Event and term.pos in saves and _has_default_group(saves[term.pos]):
             yield Started(term.pos, shown(saves[term.pos].func), (term,), group=DEFAULT)
         elif type(term) is CallTerm and depth < _DEEPEST:
-            yield from (s._replace(pos=term.pos) for s in _left_running(frame, term, depth))
+            yield from (s._replace(pos=term.pos) for s in _left_running(frame, term, seen, depth))
 
 
 def _speaks_of_saves(frame: Frame) -> bool:
@@ -68,18 +73,19 @@ def _has_default_group(call: f.Call) -> bool:
     return None not in keywords and (group is None or (type(group) is f.Const and group.text == "None"))
 
 
-def _left_running(frame: Frame, call: CallTerm, depth: int) -> Iterator[Started]:
+def _left_running(frame: Frame, call: CallTerm, seen: set[str], depth: int) -> Iterator[Started]:
     """What a callee has started and does not wait for."""
     function = call.summary.function
-    if function is None or not function.module.mentions_any(_SPEAKS_OF_THREADS):
+    if function is None or function.id in seen or function is frame.function:
         return
-    known = frame.analysis.frame_of(function)
-    if known is None or function is frame.function:
+    seen.add(function.id)
+    known = frame.analysis.frame_of(function) if function.module.mentions_any(_SPEAKS_OF_THREADS) else None
+    if known is None:
         return
-    for started in started_in(known[1], known[0].trace, function.body, depth + 1):
-        statements = list(_after(function.body, started.pos))
-        if _begun(function.body, started) and not any(map(_waits, statements)):
-            yield started
+    for started in started_in(known[1], known[0].trace, function.body, seen, depth + 1):
+        begun = _begun(function.body, started)
+        if begun is not None and not any(map(_waits, _after(function.body, begun))):
+            yield started._replace(made=False)
 
 
 def during(body: f.Body, started: Started) -> list[f.Stmt]:
@@ -115,13 +121,13 @@ def is_several(frame: Frame, started: Started, body: f.Body) -> bool:
         not started.made and _has_one_thread(frame.module)
     ):
         return False
-    for block, i in way_to(body, begun):
-        s = block[i]
+    around = [block[i] for block, i in way_to(body, begun)]
+    for s in around:
         if type(s) is f.For or type(s) is f.While:
             return not _waits(s) and not (type(s) is f.For and _names_rank((s.target, s.iterable)))
-    s = block[i]
-    listed = (c for c in nodes(s, f.Comprehension) if stands_in_expr(call, c)) if isinstance(s, _SIMPLE) else ()
-    return any(not _waits(s) and not _names_rank(c) for c in listed)
+    if not around or not isinstance(around[-1], _SIMPLE) or _waits(around[-1]):
+        return False
+    return any(stands_in_expr(call, c) and not _names_rank(c) for c in nodes(around[-1], f.Comprehension))
 
 
 def _names_rank(node: object) -> bool:
@@ -171,6 +177,6 @@ def _waits(s: f.Stmt) -> bool:
 
 
 def _joins_text(call: f.Call) -> bool:
-    """`os.path.join(...)`, `", ".join(...)`."""
+    """`os.path.join(...)`, `osp.join(...)`, `", ".join(...)`."""
     base = call.func.base if type(call.func) is f.Attr else None
-    return last_name(call.func) == "join" and (len(call.args) > 0 or type(base) is f.Const)
+    return last_name(call.func) == "join" and (type(base) is f.Const or _PATHS.search(last_name(base)) is not None)

@@ -79,10 +79,13 @@ def _issuing(trace: Trace) -> Iterator[Event | CallTerm]:
 
 def _events(term: Event | CallTerm) -> Iterator[Event]:
     """What a term comes to whatever callers pass: a flag among the arguments may switch the rest off."""
-    yield from [term] if isinstance(term, Event) else _whatever_is_passed(term.summary, 0)
+    yield from [term] if isinstance(term, Event) else _whatever_is_passed(term.summary, set(), 0)
 
 
-def _whatever_is_passed(summary: Summary, depth: int) -> Iterator[Event]:
+def _whatever_is_passed(summary: Summary, seen: set[int], depth: int) -> Iterator[Event]:
+    if id(summary) in seen or depth > _DEEPEST:
+        return
+    seen.add(id(summary))
     function = summary.function
     names = {p.name for p in function.parameters} if function is not None else set()
     if function is not None and function.owner is not None and function.parameters:
@@ -93,7 +96,7 @@ def _whatever_is_passed(summary: Summary, depth: int) -> Iterator[Event]:
         if isinstance(term, Event):
             yield term
         elif isinstance(term, CallTerm):
-            yield from _whatever_is_passed(term.summary, depth + 1) if depth < _DEEPEST else ()
+            yield from _whatever_is_passed(term.summary, seen, depth + 1)
         elif not (isinstance(term, Choice) and any(n in names for a in atoms(term.formula) for n, _ in a.deps)):
             stack.extend(reversed(parts(term)))
 
