@@ -408,14 +408,22 @@ def _partial(frame: Frame, arguments: Arguments) -> Value:
 
 def _getattr(frame: Frame, arguments: Arguments) -> Value:
     e = arguments.expr
-    name = e.args[1] if len(e.args) > 1 else None
-    if type(name) is f.Const and name.text[1:-1].isidentifier():
-        value = frame.eval(f.Attr(e.args[0], name.text[1:-1], e.pos))
+    given = e.args[1] if len(e.args) > 1 else None
+    text = given.text if type(given) is f.Const else _text_of(arguments)
+    name = text[1:-1]
+    if text[:1] in ("'", '"') and name.isidentifier():
+        value = frame.eval(f.Attr(e.args[0], name, e.pos))
         if len(e.args) == 3 and type(e.args[2]) is f.Const and e.args[2].text != "None":
             value = value._replace(data=None)  # a number or text for want of one: a setting, whatever holds it
         # what is looked for by name and may not be there is a method more often than a module
-        return value._replace(const=None, module=value.module and not runs_nothing(name.text[1:-1]))
+        return value._replace(const=None, module=value.module and not runs_nothing(name))
     return UNKNOWN
+
+
+def _text_of(arguments: Arguments) -> str:
+    """The text that a variable holds which names an attribute, `getattr(callback, event)`, or ""."""
+    name = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
+    return name.const or "" if name.divergence is None else ""
 
 
 def _getenv(frame: Frame, arguments: Arguments) -> Value:

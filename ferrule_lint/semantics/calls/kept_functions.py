@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, way_to
 from ferrule_lint.semantics.domain.assigned import appended_to
-from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.targets import FunctionTarget, SeveralTarget, Target
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget, Target
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project import kept_arguments
 from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -61,7 +61,8 @@ def _of_list(frame: Frame, info: ClassInfo, attribute: str) -> Target | None:
         place = f"{method.parameters[0].name}.{attribute}"
         for expr in _put_into(method.body, place):
             for target in _targets(frame, info, method, expr):
-                found[target.function.id] = target
+                bare = _partly(target, expr) if type(expr) is f.Call else target
+                found[target.function.id] = bare
     if not found or len(found) > _MOST:
         return None
     one, *others = [found[key] for key in sorted(found)]
@@ -92,10 +93,18 @@ def _elements(expr: f.Expr) -> tuple[f.Expr, ...]:
     return tuple(x for v in expr.values for x in (v, *_elements(v))) if type(expr) is f.DictDisplay else ()
 
 
+def _partly(target: FunctionTarget, call: f.Call) -> PartialTarget:
+    """`partial(save, tag="end")`, of whose arguments nothing is known here."""
+    keywords = tuple((name, UNKNOWN) for name, _ in call.keywords if name is not None)
+    return PartialTarget(Value(target=target), (UNKNOWN,) * (len(call.args) - 1), keywords)
+
+
 def _targets(frame: Frame, info: ClassInfo, method: FunctionInfo, expr: f.Expr) -> Iterator[FunctionTarget]:
     """The functions of the project that an expression in a method stands for."""
     names = frame.analysis.names
     own = method.parameters[0].name
+    if type(expr) is f.Call and last_name(expr.func) == "partial" and expr.args:
+        expr = expr.args[0]
     if type(expr) is f.Attr and type(expr.base) is f.Name and expr.base.id == own:
         known = names.method(info, expr.attr)
         if known is not None and not known.is_property:

@@ -106,7 +106,7 @@ class Traits:
     @property
     def told_apart(self) -> frozenset[str]:
         """Parameters by whose value the function takes its ways: it compares them with a text, or with something that
-        has a name, such as the member of an `Enum`."""
+        has a name, such as the member of an `Enum`, or looks for an attribute of that name (`getattr(hook, event)`)."""
         return self._compared[0]
 
     @property
@@ -131,6 +131,8 @@ class Traits:
         named = frozenset(name for name, with_ in pairs if _has_a_name(with_))
         sized = frozenset(name for name, with_ in pairs if _is_a_size(with_))
         missed = frozenset(name for name, with_ in pairs if with_ == _NONE)
+        looked_up = (c.args[1] for c in nodes(self._body, f.Call) if len(c.args) > 1 and called_name(c) == "getattr")
+        named |= {name.id for name in looked_up if type(name) is f.Name and name.id in self._parameters}
         return named or NOTHING, sized or NOTHING, missed or NOTHING
 
     @cached_property
