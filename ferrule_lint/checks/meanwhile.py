@@ -11,8 +11,7 @@ from ferrule_lint.facts.walk import stands_in as stands_in_expr
 from ferrule_lint.semantics.calls.callbacks import RUNS
 from ferrule_lint.semantics.control.started import SUBMITS, Started
 from ferrule_lint.semantics.domain.text import last_name, shown, words
-from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, every_term
-from ferrule_lint.semantics.groups.written_group import DEFAULT
+from ferrule_lint.semantics.domain.trace import CallTerm, Trace, every_term
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -23,27 +22,13 @@ _WAITS = re.compile(
 )
 #: what starts a thread that its class has made
 _START = "start"
-#: https://docs.pytorch.org/docs/stable/distributed.checkpoint.html#torch.distributed.checkpoint.state_dict_saver.async_save
-_SAVE = "async_save"
-#: what goes by the CPU's part of a group, as all does that a save in the background issues
-_BY_CPU = frozenset(
-    {
-        "barrier",
-        "monitored_barrier",
-        "broadcast_object_list",
-        "all_gather_object",
-        "gather_object",
-        "scatter_object_list",
-    }
-)
 _SIMPLE = (f.ExprStmt, f.Assign, f.Return)
 _LEAVES = (f.Return, f.Raise, f.Break, f.Continue)
 _POOL = re.compile(r"Executor|Pool|executor|pool")
 #: a thread that is told such a thing stands for a rank
 _RANK = re.compile(r"(^|_)(ranks?|world|world_size|devices?|workers?|replicas?|nodes?)(_|$)")
 _PATHS = re.compile(r"path$|^osp?$")
-_OF_SAVES = frozenset({_SAVE})
-_SPEAKS_OF_THREADS = frozenset({_SAVE, SUBMITS, *RUNS})
+_SPEAKS_OF_THREADS = frozenset({SUBMITS, *RUNS})
 #: functions that call each other, and leave a thread running
 _DEEPEST = 3
 
@@ -55,22 +40,9 @@ def started_in(
     function is looked into once (`seen`)."""
     seen = set() if seen is None else seen
     yield from frame.started
-    saves = {c.pos: c for c in nodes(body, f.Call) if last_name(c.func) == _SAVE} if _speaks_of_saves(frame) else {}
     for term in every_term(trace):
-        if type(term) is Event and term.pos in saves and _has_default_group(saves[term.pos]):
-            yield Started(term.pos, shown(saves[term.pos].func), (term,), group=DEFAULT)
-        elif type(term) is CallTerm and depth < _DEEPEST:
+        if type(term) is CallTerm and depth < _DEEPEST:
             yield from (s._replace(pos=term.pos) for s in _left_running(frame, term, seen, depth))
-
-
-def _speaks_of_saves(frame: Frame) -> bool:
-    return frame.module.mentions_any(_OF_SAVES)
-
-
-def _has_default_group(call: f.Call) -> bool:
-    keywords = dict(call.keywords)
-    group = keywords.get("process_group")
-    return None not in keywords and (group is None or (type(group) is f.Const and group.text == "None"))
 
 
 def _left_running(frame: Frame, call: CallTerm, seen: set[str], depth: int) -> Iterator[Started]:
@@ -105,17 +77,12 @@ def stands_in(body: f.Body, statements: list[f.Stmt], pos: f.Pos) -> bool:
     return any(s is one for s in statements for one in around)
 
 
-def may_meet(started: Started, event: Event) -> bool:
-    """Whether an event goes the same way as those of a thread: those of a save in the background go by the CPU."""
-    return started.group is None or event.op in _BY_CPU
-
-
 def is_several(frame: Frame, started: Started, body: f.Body) -> bool:
     """Whether a loop starts one thread after the other and waits for none of them in between. Threads that each stand
     for a rank are another matter, and so is an executor with a single one."""
     begun = _begun(body, started)
     call = next((c for c in nodes(body, f.Call) if c.pos == started.pos), None)
-    if begun is None or call is None or started.group is not None:
+    if begun is None or call is None:
         return False
     if _names_rank((*call.args, *(v for _, v in call.keywords))) or (
         not started.made and _has_one_thread(frame.module)

@@ -49,7 +49,7 @@ def _beside(frame: Frame, started: Started, trace: Trace, function: str, body: f
             continue
         for event in _events(term):
             group = written_group(frame.analysis, event) if _is_plain(event) else None
-            if group in theirs and meanwhile.may_meet(started, event):
+            if group in theirs:
                 occurrence = Occurrence(event, term if type(term) is CallTerm else None)
                 yield _finding(frame, started, theirs[group], occurrence, group[0], function)
                 return
@@ -67,7 +67,7 @@ def _by_group(frame: Frame, started: Started) -> dict[Written, Event]:
     """The first event of a thread in each group that can be told."""
     found: dict[Written, Event] = {}
     for event in (event for term in started.terms for event in _events(term)):
-        group = started.group or (written_group(frame.analysis, event) if _is_plain(event) else None)
+        group = written_group(frame.analysis, event) if _is_plain(event) else None
         if group is not None:
             found.setdefault(group, event)
     return found
@@ -107,12 +107,11 @@ def _is_plain(event: Event) -> bool:
 
 def _finding(frame: Frame, started: Started, theirs: Event, here: Occurrence, group: str, function: str) -> Finding:
     """`group`: in which both are issued; "" of what several threads issue."""
-    what = "save" if started.group is not None else "thread"
-    start = frame.step("source", started.pos, f"`{started.text}`: a {what} beside what comes after it")
+    start = frame.step("source", started.pos, f"`{started.text}`: a thread beside what comes after it")
     why = [start]
     if group:
-        why.append(Step("event", theirs.path, theirs.pos[0], theirs.pos[1], f"in the {what}, {theirs.note}"))
-        others = f"over {group} and `{theirs.op}` of the {what} that line {started.pos[0]} starts"
+        why.append(Step("event", theirs.path, theirs.pos[0], theirs.pos[1], f"in the thread, {theirs.note}"))
+        others = f"over {group} and `{theirs.op}` of the thread that line {started.pos[0]} starts"
     else:
         others = f"of several threads that line {started.pos[0]} starts"
     message = f"`{here.event.op}` {others}: ranks need not issue them in one order"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.semantics.domain.text import last_name, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Event
-from ferrule_lint.semantics.groups.written_group import Written
 
 if TYPE_CHECKING:
     from ferrule_lint.facts import types as f
@@ -27,8 +26,6 @@ class Started(NamedTuple):
     terms: tuple[Event | CallTerm, ...]
     #: it runs once somebody calls its `start()`
     made: bool = False
-    #: the group in which all of it is issued, where no call says so
-    group: Written | None = None
 
 
 def note(frame: Frame, call: f.Call, before: int) -> None:

@@ -378,12 +378,14 @@ def _into_buffer(frame: Frame, call: f.Call) -> bool:
     if frame.function is None:
         return False
     way = way_to(frame.function.body, call.pos)
+    if len(way) < 2:
+        return False
     block, i = way[-1]
     made = block[i]
     if type(made) is not f.Assign or len(made.targets) != 1 or made.value is not call:
         return False
     name = place_name(made.targets[0])
-    if not name or len(way) < 2:
+    if not name:
         return False
     here = _assigning(block[:i], name)
     others = [s for around, j in way[:-1] for s in _assigning(around[:j], name)]

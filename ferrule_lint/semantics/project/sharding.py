@@ -48,9 +48,9 @@ class Sharding:
         self._not_beside: Memo[str, frozenset[str]] = Memo(analysis.names.reads)
         #: which modules have buffers
         self._buffers = Buffers(analysis)
-        #: whether classes have no parameters, once they have been asked for
         #: the files of programs that look for unused parameters, by what was seen
         self._tolerated: tuple[Evidence, frozenset[str]] | None = None
+        #: whether classes have no parameters, once they have been asked for
         self._bare: Asked[bool] = Asked(analysis.names.reads, "bare")
 
     @property
