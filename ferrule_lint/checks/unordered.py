@@ -7,10 +7,11 @@ not help, for it is each rank's own. https://docs.nvidia.com/deeplearning/nccl/u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ferrule_lint.checks import meanwhile
 from ferrule_lint.checks.build import finding
+from ferrule_lint.checks.written_group import Written, written_group
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.control.started import Started
@@ -19,7 +20,6 @@ from ferrule_lint.semantics.domain.conditions import atoms
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, every_term, parts
-from ferrule_lint.semantics.groups.written_group import Written, written_group
 from ferrule_lint.semantics.walk.frame import Frame
 
 _CODE = "FER108"
@@ -34,47 +34,54 @@ def check(frame: Frame, trace: Trace, function: str, body: f.Body) -> Iterator[F
     if frame.function is not None and frame.function.name == "__del__":
         yield from _of_collector(trace, function)
     for started in meanwhile.started_in(frame, trace, body):
-        if meanwhile.is_several(frame, started, body):
-            yield from _beside_itself(frame, started, function)
-        yield from _beside(frame, started, trace, function, body)
+        theirs = _by_group(frame, started)
+        if theirs and meanwhile.is_several(frame, started, body):
+            yield _beside_itself(frame, started, next(iter(theirs.values())), function)
+        if theirs:
+            yield from _beside(frame, started, theirs, trace, function, body)
 
 
-def _beside(frame: Frame, started: Started, trace: Trace, function: str, body: f.Body) -> Iterator[Finding]:
-    theirs = _by_group(frame, started)
-    if not theirs:
-        return
+def _beside(
+    frame: Frame, started: Started, theirs: Mapping[Written, Event], trace: Trace, function: str, body: f.Body
+) -> Iterator[Finding]:
+    """`theirs`: the first event of the thread in each group that can be told."""
     block = meanwhile.during(body, started)
     for term in _issuing(trace):
         if term.pos == started.pos or not meanwhile.stands_in(body, block, term.pos):
             continue
         for event in _events(term):
-            group = written_group(frame.analysis, event) if _is_plain(event) else None
-            if group in theirs:
-                occurrence = Occurrence(event, term if type(term) is CallTerm else None)
-                yield _finding(frame, started, theirs[group], occurrence, group[0], function)
+            group = _group(frame, event)
+            if group is not None and group in theirs:
+                yield _finding(frame, started, theirs[group], _occurrence(term, event), group[0], function)
                 return
 
 
-def _beside_itself(frame: Frame, started: Started, function: str) -> Iterator[Finding]:
+def _beside_itself(frame: Frame, started: Started, event: Event, function: str) -> Finding:
     """Several threads of one function, each of which issues the same over the same group, for something else."""
-    for event in _by_group(frame, started).values():
-        call = next((t for t in started.terms if type(t) is CallTerm), None)
-        yield _finding(frame, started, event, Occurrence(event, call), "", function)
-        return
+    call = next((t for t in started.terms if type(t) is CallTerm), None)
+    return _finding(frame, started, event, Occurrence(event, call), "", function)
 
 
 def _by_group(frame: Frame, started: Started) -> dict[Written, Event]:
     """The first event of a thread in each group that can be told."""
     found: dict[Written, Event] = {}
     for event in (event for term in started.terms for event in _events(term)):
-        group = written_group(frame.analysis, event) if _is_plain(event) else None
+        group = _group(frame, event)
         if group is not None:
             found.setdefault(group, event)
     return found
 
 
+def _group(frame: Frame, event: Event) -> Written | None:
+    return written_group(frame.analysis, event) if _is_plain(event) else None
+
+
 def _issuing(trace: Trace) -> Iterator[Event | CallTerm]:
     return (term for term in every_term(trace) if isinstance(term, Event | CallTerm))
+
+
+def _occurrence(term: Event | CallTerm, event: Event) -> Occurrence:
+    return Occurrence(event, term if isinstance(term, CallTerm) else None)
 
 
 def _events(term: Event | CallTerm) -> Iterator[Event]:
@@ -127,6 +134,5 @@ def _of_collector(trace: Trace, function: str) -> Iterator[Finding]:
             why = (Step("source", term.path, term.pos[0], term.pos[1], note),)
             divergence = Divergence(event.axes, "host", why, Confidence.MEDIUM)
             message = f"`{event.op}` is issued by a destructor: when it runs differs between ranks"
-            occurrence = Occurrence(event, term if isinstance(term, CallTerm) else None)
-            yield finding(_CODE, message, divergence, [occurrence], (), function, Confidence.MEDIUM)
+            yield finding(_CODE, message, divergence, [_occurrence(term, event)], (), function, Confidence.MEDIUM)
             return

@@ -408,8 +408,7 @@ def _partial(frame: Frame, arguments: Arguments) -> Value:
 
 def _getattr(frame: Frame, arguments: Arguments) -> Value:
     e = arguments.expr
-    given = e.args[1] if len(e.args) > 1 else None
-    text = given.text if type(given) is f.Const else _text_of(arguments)
+    text = _text_of(arguments)
     name = text[1:-1]
     if text[:1] in ("'", '"') and name.isidentifier():
         value = frame.eval(f.Attr(e.args[0], name, e.pos))
@@ -421,7 +420,7 @@ def _getattr(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _text_of(arguments: Arguments) -> str:
-    """The text that a variable holds which names an attribute, `getattr(callback, event)`, or ""."""
+    """The text that names an attribute, written out or in a variable (`getattr(callback, event)`), or ""."""
     name = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
     return name.const or "" if name.divergence is None else ""
 

@@ -13,6 +13,7 @@ from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.walk.binding import element_of, loop_term
 
 if TYPE_CHECKING:
+    from ferrule_lint.facts import types as f
     from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -29,11 +30,7 @@ def run_in_thread(frame: Frame, arguments: Arguments) -> Value:
         return UNKNOWN
     e = arguments.expr
     rest = arguments.replaced(expr=e._replace(args=e.args[1:]), positional=arguments.positional[1:])
-    before = len(frame.terms)
-    result = run(frame, arguments.positional[0], rest)
-    if last_name(e.func) == started.SUBMITS:  # `to_thread` is awaited where it stands
-        started.note(frame, e, before)
-    return result
+    return _run_for(frame, e, last_name(e.func), arguments.positional[0], rest)
 
 
 def mapped(frame: Frame, arguments: Arguments) -> Value:
@@ -71,10 +68,17 @@ def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
         if (type(value.target) in (FunctionTarget, PartialTarget) and is_callback(value)) or (
             name in RUNS and _is_collective(frame, value)
         ):
-            before = len(frame.terms)
-            run(frame, value, _handed_on(arguments, i))
-            if name in RUNS or name == started.SUBMITS:
-                started.note(frame, arguments.expr, before)
+            _run_for(frame, arguments.expr, name, value, _handed_on(arguments, i))
+
+
+def _run_for(frame: Frame, call: f.Call, name: str, function: Value, arguments: Arguments) -> Value:
+    """What a call of something with this name runs; if that is in a thread, beside what comes after it. `to_thread` is
+    awaited where it stands."""
+    before = len(frame.terms)
+    result = run(frame, function, arguments)
+    if name in RUNS or name == started.SUBMITS:
+        started.note(frame, call, before)
+    return result
 
 
 def _is_collective(frame: Frame, value: Value) -> bool:

@@ -13,7 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, way_to
 from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
-from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget, Target
+from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, Target
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project import kept_arguments
 from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -65,8 +65,7 @@ def _of_list(frame: Frame, info: ClassInfo, attribute: str) -> Target | None:
                 found[target.function.id] = bare
     if not found or len(found) > _MOST:
         return None
-    one, *others = [found[key] for key in sorted(found)]
-    return SeveralTarget(tuple([Value(target=t) for t in (one, *others)])) if others else one
+    return kept_arguments.one_of([found[key] for key in sorted(found)])
 
 
 def _methods(frame: Frame, info: ClassInfo) -> Iterator[FunctionInfo]:
@@ -110,9 +109,7 @@ def _targets(frame: Frame, info: ClassInfo, method: FunctionInfo, expr: f.Expr) 
         if known is not None and not known.is_property:
             yield FunctionTarget(known, Value(types=frozenset({info})))
     elif type(expr) is f.Name and any(p.name == expr.id for p in method.parameters):
-        for function, cls in kept_arguments.of_parameter(frame.analysis, method, expr.id).functions:
-            given, receiver = names.function_of_id(function), names.class_of_id(cls) if cls else None
-            if given is not None:
-                yield FunctionTarget(given, Value(types=frozenset({receiver})) if receiver is not None else None)
+        given = kept_arguments.of_parameter(frame.analysis, method, expr.id)
+        yield from kept_arguments.functions(frame.analysis, given)
     elif type(expr) is f.Name and type(resolved := names.resolve(expr, method.module)) is FunctionInfo:
         yield FunctionTarget(resolved)

@@ -8,13 +8,15 @@ else is in them, these are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.dependences import NOTHING
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.targets import FunctionTarget, SeveralTarget, Target
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.built_around import DEEPEST, MOVES, sources
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
@@ -55,6 +57,21 @@ def infos(analysis: Analysis, ids: Iterable[str]) -> frozenset[ClassInfo]:
     """The classes with these ids."""
     found = [analysis.names.class_of_id(cls) for cls in ids]
     return frozenset([info for info in found if info is not None])
+
+
+def functions(analysis: Analysis, given: Given) -> list[FunctionTarget]:
+    """The functions that are given, each with an instance of its class for a receiver."""
+    found: list[FunctionTarget] = []
+    for function, cls in given.functions:
+        known, info = analysis.names.function_of_id(function), analysis.names.class_of_id(cls) if cls else None
+        if known is not None:
+            found.append(FunctionTarget(known, Value(types=frozenset({info})) if info is not None else None))
+    return found
+
+
+def one_of(targets: Sequence[Target]) -> Target:
+    """The one that there is, or one of several."""
+    return targets[0] if len(targets) == 1 else SeveralTarget(tuple([Value(target=one) for one in targets]))
 
 
 def _kept_by(analysis: Analysis, function: FunctionInfo) -> frozenset[str]:

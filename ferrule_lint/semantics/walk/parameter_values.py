@@ -11,7 +11,7 @@ from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import is_set, no_order
 from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, SeveralTarget, Target
+from ferrule_lint.semantics.domain.targets import ClassTarget, Target
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups.axes import names_group
@@ -180,15 +180,11 @@ def _given(frame: Frame, parameter: f.Parameter, annotated: frozenset[ClassInfo]
 
 def _run(frame: Frame, given: kept_arguments.Given) -> Target | None:
     """The class or function that a parameter stands for, or one of several, by what callers give."""
-    names = frame.analysis.names
     found: list[Target] = [ClassTarget(info) for info in by_id(kept_arguments.infos(frame.analysis, given.classes))]
-    for function, cls in given.functions:
-        known, info = names.function_of_id(function), names.class_of_id(cls) if cls else None
-        if known is not None:
-            found.append(FunctionTarget(known, Value(types=frozenset({info})) if info is not None else None))
+    found += kept_arguments.functions(frame.analysis, given)
     if not found or given.instances or given.items:
         return None
-    return found[0] if len(found) == 1 else SeveralTarget(tuple([Value(target=one) for one in found]))
+    return kept_arguments.one_of(found)
 
 
 def _wrapper(frame: Frame, name: str) -> str:

@@ -7,24 +7,23 @@ class, the same name of one scope, or no group at all, of functions of torch.dis
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from ferrule_lint.checks.places import calls_at
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.domain.text import place_name
-from ferrule_lint.semantics.project.entities import External
-
-if TYPE_CHECKING:
-    from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.domain.trace import Event
-    from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 
 #: what a group is written as, and the class or scope that this belongs to
 Written: TypeAlias = tuple[str, str]
 
-DEFAULT: Written = ("the default group", "")
+_DEFAULT: Written = ("the default group", "")
 _LIBRARY = "torch.distributed."
-_DEFAULTS = frozenset({"None", "torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"})
+_DEFAULTS = frozenset({"torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"})
 
 
 def written_group(analysis: Analysis, event: Event) -> Written | None:
@@ -32,10 +31,9 @@ def written_group(analysis: Analysis, event: Event) -> Written | None:
     module = analysis.names.modules.get(event.path)
     if module is None or event.p2p:
         return None
-    for function, calls in module.calls():
-        for call in calls:
-            if call.pos == event.pos:
-                return _of_call(analysis, module, function, call)
+    for function, call in calls_at(analysis, event.path, *event.pos[:2]):
+        if call.pos == event.pos:
+            return _of_call(analysis, module, function, call)
     return None
 
 
@@ -46,21 +44,18 @@ def _of_call(analysis: Analysis, module: ModuleInfo, function: FunctionInfo | No
     model = analysis.models.call(called.dotted)
     if model is None or model.group is None or any(type(a) is f.Starred for a in call.args):
         return None
-    keywords = dict(call.keywords)
-    expr = keywords.get(model.group.name)
-    place = model.group.position
-    if expr is None and place is not None and place < len(call.args):
-        expr = call.args[place]
+    arguments = Arguments(call, (), {})
+    expr = arguments.expression(model.group.name, model.group.position)
     if expr is None:
-        return None if None in keywords else DEFAULT
+        return None if arguments.is_open else _DEFAULT
     if type(expr) is f.Const and expr.text == "None":
-        return DEFAULT
+        return _DEFAULT
     name = place_name(expr)
     if not name:
         return None
     resolved = analysis.names.resolve(expr, module)
     if type(resolved) is External and analysis.models.canonical(resolved.dotted) in _DEFAULTS:
-        return DEFAULT
+        return _DEFAULT
     root, _, attribute = name.partition(".")
     if attribute:
         owner = function.owner if function is not None else None
