@@ -15,7 +15,16 @@ from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, Trace, choices_and_loops, not_the_last
+from ferrule_lint.semantics.domain.trace import (
+    CallTerm,
+    Choice,
+    Event,
+    Loop,
+    Trace,
+    choices_and_loops,
+    not_the_last,
+    takes_each,
+)
 
 
 def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
@@ -23,27 +32,30 @@ def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
     for loop in choices_and_loops(root):
         if type(loop) is not Loop or loop.trip is None or _order_says_it(loop) or retried.gets_through(loop):
             continue
+        trip = loop.trip
+        if trip.own_entry and takes_each(loop.body):
+            trip = trip._replace(confidence=Confidence.MEDIUM)
         others = not_the_last(loop.body)
-        lenient = loop.trip.kind in ("host", "data")
+        lenient = trip.kind in ("host", "data")
         for least in (Confidence.MEDIUM, Confidence.LOW):
-            comparison = Comparison(loop.trip.axes, least, lenient, collectives_only=True)
+            comparison = Comparison(trip.axes, least, lenient, collectives_only=True)
             if not issues(comparison.signature(loop.body, (), others)):
                 continue
             occurrences: list[Occurrence] = []
             comparison.occurrences(loop.body, others, occurrences)
             occurrences = [o for o in occurrences if not o.once and not _adds_up(root, loop, o)]
-            if not occurrences or not can_run(root, loop) or ruled_out.for_nobody(loop.trip):
+            if not occurrences or not can_run(root, loop) or ruled_out.for_nobody(trip):
                 continue
             occurrences = ruled_out.left(root, occurrences)
             if not occurrences:
                 continue
-            confidence = confidence_of(loop.trip, occurrences)
-            if least == Confidence.LOW or _is_guess(root, loop, loop.trip, occurrences, function):
+            confidence = confidence_of(trip, occurrences)
+            if least == Confidence.LOW or _is_guess(root, loop, trip, occurrences, function):
                 confidence = Confidence.LOW
             op = occurrences[0].event.op
             message = f"`{op}` runs once a round, but the number of rounds of `{loop.text}` differs between ranks"
             condition = Step("condition", loop.path, loop.pos[0], loop.pos[1], f"`{loop.text}` decides how many rounds")
-            yield finding("FER104", message, loop.trip, occurrences, (condition,), function, confidence)
+            yield finding("FER104", message, trip, occurrences, (condition,), function, confidence)
             break
 
 

@@ -147,6 +147,8 @@ class CallModel:
     unless_named: tuple[str, ...] = ()
     #: the argument that tells how often the event is issued
     rounds: Argument | None = None
+    #: the argument that holds what it is issued for, one after the other: once for each entry of a dict
+    for_each: Argument | None = None
     #: an argument that is surely an object of the class whose method this is (`FSDP.state_dict_type(model)`)
     instance: Argument | None = None
     #: dotted name of the library class that the result is an instance of, or of the library function that it is

@@ -15,9 +15,10 @@ from ferrule_lint.semantics.calls.results import makes_whole, result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.control import who_is_there
 from ferrule_lint.semantics.data import exchanged, loaders
+from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, divergence_of
-from ferrule_lint.semantics.domain.dependences import HOLDS
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.dependences import HOLDS, Deps
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.text import place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, partly_used, stage_values, surgery
@@ -195,14 +196,25 @@ def _counts_checkpoints(frame: Frame) -> bool:
 
 
 def _repeated(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> Event | Loop:
-    """The event, or a loop of it where an argument tells how often it is issued."""
-    expr = arguments.expression(model.rounds.name, model.rounds.position) if model.rounds is not None else None
-    if expr is None:
-        return event
-    value = arguments.value_of(expr) or UNKNOWN
-    deps = frozenset(d for d in value.deps if d[1] not in HOLDS)
-    pos = position(expr) or arguments.expr.pos
-    return Loop((event,), value.divergence, None, deps, frame.module.path, pos, shown(expr), frame.key(expr))
+    """The event, or a loop of it where an argument tells how often it is issued, or what for."""
+    if (
+        model.rounds is not None
+        and (expr := arguments.expression(model.rounds.name, model.rounds.position)) is not None
+    ):
+        value = arguments.value_of(expr) or UNKNOWN
+        return _loop(frame, event, expr, value.divergence, frozenset(d for d in value.deps if d[1] not in HOLDS))
+    each = model.for_each
+    if each is not None and (expr := arguments.expression(each.name, each.position)) is not None:
+        value = arguments.value_of(expr) or UNKNOWN
+        holds = value.slots is not None or value.container or value.length is None or value.length.own_entry
+        trip, deps = (rounds_of(value) if holds else None), length_deps(value)
+        return _loop(frame, event, expr, trip, deps) if trip is not None or deps else event
+    return event
+
+
+def _loop(frame: Frame, event: Event, expr: f.Expr, trip: Divergence | None, deps: Deps) -> Loop:
+    pos = position(expr) or event.pos
+    return Loop((event,), trip, None, deps, frame.module.path, pos, shown(expr), frame.key(expr))
 
 
 def _switched_off(switch: Argument, arguments: Arguments) -> bool:

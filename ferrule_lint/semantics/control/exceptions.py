@@ -19,7 +19,16 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, statements, walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics.control import called_again, end_of_data, ended, failing, needed, process_ends, services
+from ferrule_lint.semantics.control import (
+    called_again,
+    end_of_data,
+    ended,
+    failing,
+    needed,
+    one_has_failed,
+    process_ends,
+    services,
+)
 from ferrule_lint.semantics.control.built_meanwhile import built_by_some
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
@@ -28,7 +37,7 @@ from ferrule_lint.semantics.domain.conditions import Atom, Formula, connect, div
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, Deps, read
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
-from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Term, every_term
+from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Term, Trace, every_term
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Asked, Memo
 
@@ -360,14 +369,17 @@ def emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str,
 
 
 # ---------------------------------------------------------------------- what a handler says
-def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
-    """What the handlers themselves tell of exceptions in the body that only some ranks have."""
+def expected(frame: Frame, attempt: OpenTry, issued: Trace) -> Iterator[Choice]:
+    """What the handlers themselves tell of exceptions in the body that only some ranks have. `issued`: what the body
+    has issued."""
     for handler in attempt.handlers:
         if handler.line in attempt.reached or handler.line not in attempt.swallows:
             continue
         if _waits_for_more(frame, handler, attempt):
             continue
         divergence = _told_by(frame, handler, attempt.body)
+        if divergence is None:
+            divergence = one_has_failed.alone(frame, handler, names_of(handler), attempt.body, issued)
         dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None
         divergence = dry.divergence if dry is not None else divergence
         if divergence is not None or (dry is not None and dry.deps):

@@ -54,7 +54,15 @@ from ferrule_lint.semantics.domain.dependences import (
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
-from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit, not_the_last
+from ferrule_lint.semantics.domain.trace import (
+    Choice,
+    Loop,
+    Trace,
+    choices_and_loops,
+    has_exit,
+    not_the_last,
+    takes_each,
+)
 from ferrule_lint.semantics.groups import same_for_all
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
@@ -92,7 +100,9 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
             first = _first_of_a_round(term, collectives_only=True) or _first_of_a_round(term, collectives_only=False)
             if first is not None:
                 event, call = first
-                out.append(Latent("FER104", "trips", term.deps, term.path, term.pos, term.text, event, call))
+                each = takes_each(term.body)
+                where = (term.path, term.pos, term.text)
+                out.append(Latent("FER104", "trips", term.deps, *where, event, call, each=each))
     return (*out, *_of_order(trace))
 
 
@@ -286,6 +296,8 @@ def raise_or_pass_on(
             if found is not None:
                 if found.kind == "rank" and latent.event.p2p:
                     continue  # how much a rank sends and how much the next one receives follow from their places
+                if latent.each and found.own_entry:
+                    found = found._replace(confidence=Confidence.MEDIUM)
                 if latent.needs == "trips" and found.empty and rounds_of(value) is None:
                     found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
                 by_items = how == ITERATED or found is value.length

@@ -256,8 +256,11 @@ UNKNOWN = Value()
 
 def of_entries(found: Divergence | None) -> Divergence | None:
     """Why a dict has other entries on each rank; what one rank alone puts in, the others pass over."""
-    if found is None or found.kind != "rank":
-        return found
+    return entry_of_one(found) if found is not None and found.kind == "rank" else found
+
+
+def entry_of_one(found: Divergence) -> Divergence:
+    """Why a dict has an entry that one rank alone puts in: a guess for loops, unless they take whatever there is."""
     own = found.confidence > Confidence.LOW
     return found.at_most(Confidence.LOW)._replace(own_entry=own)
 

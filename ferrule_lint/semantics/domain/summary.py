@@ -37,6 +37,8 @@ class Latent:
     #: the argument's element type counts: "tensor" is it, "number" is what a tensor is made of, and of a
     #: "type" nothing else counts
     typed: str = ""
+    #: of a loop: each round issues it, whatever the round is about
+    each: bool = False
 
 
 @dataclass(slots=True)

@@ -147,6 +147,12 @@ def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
             yield term
 
 
+def takes_each(body: Trace) -> bool:
+    """Whether a round issues something whatever it is about: no test, nor a handler, passes over an entry that some
+    ranks alone have put into a dict (`for key in metrics: all_reduce(metrics[key])`)."""
+    return all(type(term) is Event or type(term) is CallTerm for term in body)
+
+
 def without_returns(trace: Trace) -> Trace:
     """A trace that is followed by something: what comes after a `return` in one arm of a choice goes to the other."""
     out: list[Term] = []

@@ -46,7 +46,7 @@ def try_block(frame: Frame, s: f.Try) -> None:
         execute(frame, s.body)
         del frame.attempts[len(frame.attempts) - (not through) :]
         execute(frame, s.orelse)
-    body = (*exceptions.expected(frame, attempt), *inner) if not frame.light else tuple(inner)
+    body = (*exceptions.expected(frame, attempt, tuple(inner)), *inner) if not frame.light else tuple(inner)
     handlers: list[tuple[int, Trace]] = []
     if not attempt.reached:
         frame.terms.extend(body)

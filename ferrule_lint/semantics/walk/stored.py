@@ -13,7 +13,7 @@ from ferrule_lint.semantics.data.ordering import stored_order
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
-from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, entry_of_one, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render
 from ferrule_lint.semantics.project.fills import MAKING
@@ -77,8 +77,10 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     if grows and divergence is not None and (base.container or passed or own):
         note = f"`{place}` is filled on some ranks only"
         more = divergence.then(frame.step("flow", target.pos, note))
-        if divergence.kind == "rank" and (key is not None or _lets_others_in(frame)):
-            more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
+        if divergence.kind == "rank" and _lets_others_in(frame):
+            more = more.at_most(Confidence.LOW)
+        elif divergence.kind == "rank" and key is not None:
+            more = entry_of_one(more)  # of its own: loops over the others may pass over it
         elif own and not base.container:
             more = more.at_most(Confidence.MEDIUM)  # made elsewhere
         later = entered_later.is_entered(frame, place, key, target.pos[0], apart=True)
