@@ -17,7 +17,7 @@ from ferrule_lint.semantics.control import who_is_there
 from ferrule_lint.semantics.data import exchanged, loaders
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, divergence_of
-from ferrule_lint.semantics.domain.dependences import HOLDS, Deps
+from ferrule_lint.semantics.domain.dependences import HOLDS, NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.text import place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
@@ -206,8 +206,14 @@ def _repeated(frame: Frame, model: CallModel, arguments: Arguments, event: Event
     each = model.for_each
     if each is not None and (expr := arguments.expression(each.name, each.position)) is not None:
         value = arguments.value_of(expr) or UNKNOWN
-        holds = value.slots is not None or value.container or value.length is None or value.length.own_entry
-        trip, deps = (rounds_of(value) if holds else None), length_deps(value)
+        # a tensor is reduced at once, however many items it has, and what a caller passes may be one
+        is_dict = each not in model.same_shape
+        trip = (
+            rounds_of(value)
+            if is_dict or value.slots is not None or (value.length and value.length.own_entry)
+            else None
+        )
+        deps = length_deps(value) if is_dict else NO_DEPS
         return _loop(frame, event, expr, trip, deps) if trip is not None or deps else event
     return event
 

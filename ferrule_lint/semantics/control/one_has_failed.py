@@ -2,8 +2,8 @@
 
 `except Exception: dist.barrier()`, and by what a handler keeps, `except Exception as e: error = e` with
 `if error is not None: dist.broadcast_object_list([error])` behind the block. What fails on all ranks at once needs
-nobody to wait for. Where the `try` communicates as well, the handler may stand in for what is left of that, and where only some ranks come
-to it, the others may wait elsewhere; then nothing is said here.
+nobody to wait for. Where the `try` communicates as well, the handler may stand in for what is left of that, and where
+only some ranks come to it, the others may wait elsewhere; then nothing is said here.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from ferrule_lint.semantics.divergence.signatures import (
 )
 from ferrule_lint.semantics.domain.axes import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, overlap
 from ferrule_lint.semantics.domain.conditions import Connective, Negation, atoms, connect, deps_of, evaluate, implied
-from ferrule_lint.semantics.domain.dependences import NOTHING
+from ferrule_lint.semantics.domain.dependences import NOTHING, PRESENT
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
     BY_NAME,
@@ -232,7 +232,7 @@ class Comparison:
         while common < shorter and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
-        if self.surely and self.inside and (deps_of(term.formula) or self._asks_what_is_given(term)):
+        if self.surely and self.inside and (_asks_for_setting(term) or self._asks_what_is_given(term)):
             return tail
         arms = (a[: len(a) - common], b[: len(b) - common])
         if self.by_truth and type(term.formula) is Negation:
@@ -454,6 +454,12 @@ def _is_setting(choice: Choice, assignment: Mapping[str, bool]) -> bool:
 
 #: every rank of the default group has to take part in these, members of the new group or not
 GROUP_CREATION = ("new_group", "split_group", "init_device_mesh")
+
+
+def _asks_for_setting(choice: Choice) -> bool:
+    """Whether a test in a callee hangs on an argument's value, or whether something is true: that nothing may have been
+    passed is asked to be safe, and who calls it passes something."""
+    return any(how != PRESENT for _, how in deps_of(choice.formula))
 
 
 def _tells_most(event: Event) -> tuple[object, ...]:
