@@ -2,7 +2,8 @@
 
 The first half keeps the second from failing where nobody says which rank this is, because there is one process. In a
 job each has its number, so that only the second half is asked: "the others wait, the first works, the first waits"
-stays balanced where one of the two tests has such a half and the other has none.
+stays balanced where one of the two tests has such a half and the other has none. So it is with an object that knows the
+rank, `accelerator is None or accelerator.is_main_process`: where there is none, there is one process.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.conditions import Formula, Known, atoms
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.conditions import Formula, Known, atoms, divergence_of
 from ferrule_lint.semantics.walk.frame import Frame
 
 _ASKS = {"and": ("is not", "!="), "or": ("is", "==")}
@@ -23,9 +25,10 @@ def taken_for_granted(frame: Frame, op: str, operands: Sequence[f.Expr], formula
     for i, (operand, formula) in enumerate(zip(operands, formulas, strict=False)):
         if any(atom.divergence is not None for atom in atoms(formula)) or (place := _asked(operand, op)) is None:
             continue
-        if _is_rank(frame, place) and any(
-            _tests(frame, other, place) and any(a.divergence is not None for a in atoms(term))
-            for other, term in zip(operands[i + 1 :], formulas[i + 1 :], strict=False)
+        others = [*zip(operands[i + 1 :], formulas[i + 1 :], strict=False)]
+        if any(_knows_rank(frame, other, term, place) for other, term in others) or (
+            _is_rank(frame, place)
+            and any(_tests(frame, other, place) and any(a.divergence for a in atoms(term)) for other, term in others)
         ):
             kept[i] = Known(op == "and")
     return kept
@@ -44,6 +47,18 @@ def _asked(expr: f.Expr, op: str) -> f.Expr | None:
     if type(expr) is not f.Compare or len(expr.ops) != 1 or expr.ops[0] not in _ASKS[op] or expr.rights[0] != _NONE:
         return None
     return expr.left if type(expr.left) in (f.Name, f.Attr) else None
+
+
+def _knows_rank(frame: Frame, expr: f.Expr, formula: Formula, place: f.Expr) -> bool:
+    """Whether a test is about the rank in the job that an object tells, which has been asked for: `x.is_main_process`,
+    `x.global_rank == 0`."""
+    divergence = divergence_of(formula)
+    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD or divergence.member:
+        return False
+    asked = expr.operand if type(expr) is f.Not else expr
+    asked = asked.left if type(asked) is f.Compare else asked
+    asked = asked.func if type(asked) is f.Call else asked
+    return type(asked) is f.Attr and frame.key(asked.base) == frame.key(place)
 
 
 def _is_rank(frame: Frame, place: f.Expr) -> bool:
