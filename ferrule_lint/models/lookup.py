@@ -145,11 +145,13 @@ class ModelSet:
         return self._class(self.canonical(dotted))
 
     def _class(self, dotted: str) -> ClassModel | None:
-        """The model of a class by its name, else that of all classes of its module: `torchmetrics.text.*`."""
+        """The model of a class by its name, else that of all classes of its module (`torchmetrics.text.*`), or of the
+        package that this lies in (`torchmetrics.text.rouge.ROUGEScore`)."""
         known = self._classes.get(dotted)
         if known is None:
             module, _, name = dotted.rpartition(".")
-            known = self._classes.get(f"{module}.*") if name[:1].isupper() else None
+            if name[:1].isupper():
+                known = self._classes.get(f"{module}.*") or self._classes.get(f"{module.rpartition('.')[0]}.*")
         return known
 
     def known_class(self, dotted: str) -> str | None:

@@ -43,7 +43,13 @@ def mapped(frame: Frame, arguments: Arguments) -> Value:
         result = run(frame, arguments.positional[0], Arguments(arguments.expr._replace(args=(expr,)), (item,), {}))
     if terms:
         frame.emit(loop_term(frame, iterable, tuple(terms), arguments.expr.pos, expr))
-    return Value(data=result.data, length=iterable.length, unordered=iterable.unordered, element_types=result.types)
+    return Value(
+        data=result.data,
+        length=iterable.length,
+        unordered=iterable.unordered,
+        element_types=result.types,
+        holds=result.external,
+    )
 
 
 #: names of calls that store a callable for later

@@ -27,10 +27,11 @@ from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
 from ferrule_lint.semantics.walk import aliases, behind_exits, filled_by_others, given, removed, updated
+from ferrule_lint.semantics.walk.binding import held_class
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
-    from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.frame import Frame
 
 #: how many elements a tensor has, which is nothing of what is in it
 COUNTS = frozenset({"numel", "nelement"})
@@ -244,6 +245,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         length_deps=added.length_deps if tested else NO_DEPS,
         unordered=added.unordered if whole else None,
         element_types=added.types | (added.element_types if whole else NOTHING),
+        holds=added.holds if whole else added.external,
         uneven_last=added.shape is not None,  # each item has a size of its own
     )
     if last_name(e.func) == "add" and len(e.args) == 1 and known.container:
@@ -335,7 +337,7 @@ def _put_in(
             f"{place}{given.ITEMS if in_rounds else given.ENTRIES}",
             Value(
                 data=data, deps=contained(added).deps, length=more, length_deps=lengths, unordered=order,
-                element_types=added.element_types, shape=added.shape, uneven_last=added.uneven_last,
+                element_types=added.element_types, holds=added.holds, shape=added.shape, uneven_last=added.uneven_last,
                 shape_deps=added.shape_deps,
             ),
         )  # fmt: skip
@@ -353,6 +355,7 @@ def _put_in(
         length=length,
         length_deps=known.length_deps | lengths if known.container or grows else known.length_deps,
         element_types=known.element_types | added.element_types,
+        holds=known.holds or added.holds,
         items=None,
         const=None,
         shape=worse(known.shape, added.shape),
@@ -495,6 +498,7 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         data=None if receiver.is_keyed and setting_names.is_name(key.text) else receiver.data,
         keyed=None,
         types=receiver.element_types,
+        external=held_class(frame, receiver),
         items=None,
         const=None,
         target=None,

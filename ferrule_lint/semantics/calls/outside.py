@@ -84,6 +84,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
             group=frozenset(role.axes) or None,
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
             element_types=NOTHING.union(*(v.types | v.element_types for v in arguments.values)) or NOTHING,
+            holds=next((v.holds for v in arguments.values if v.holds), None),
         )
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in FACTORIES else ""):

@@ -42,8 +42,11 @@ def of_call(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Valu
         if forwards.is_wrapped(analysis, value) and parameter.name in function.traits.run:
             out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
             continue
-        if value.element_types and not value.types and _goes_through(analysis, function, parameter, value):
-            out.append((parameter.name, Value(element_types=value.element_types)))
+        held = value.holds
+        if held is not None and not issued_for_each(analysis, function, parameter.name, held):
+            held = None
+        if held or (value.element_types and not value.types and _goes_through(analysis, function, parameter, value)):
+            out.append((parameter.name, Value(element_types=value.element_types, holds=held)))
             continue
         if len(value.types) != 1:
             continue
@@ -69,6 +72,22 @@ def _goes_through(analysis: Analysis, function: FunctionInfo, parameter: f.Param
     if _ITSELF in called and any(analysis.names.called(info) is not None for info in value.element_types):
         return True
     return any(analysis.names.method(info, name) is not None for info in value.element_types for name in called)
+
+
+def issued_for_each(analysis: Analysis, function: FunctionInfo, name: str, held: str) -> frozenset[str]:
+    """What a function issues for the items that it is passed, by the library class of theirs: nothing where its
+    annotation tells that to everybody."""
+    parameter = next((p for p in function.parameters if p.name == name), None)
+    annotation = parameter.annotation if parameter is not None else None
+    if parameter is None or analysis.annotations.held_by(annotation, function.module) == held:
+        return frozenset()
+    called = analysis.bodies.once(_called_on_items, function.body).get(name, ())
+    wrapper = analysis.models.class_(held)
+    calls = (analysis.models.call(f"{held}.{method}") for method in called if method != _ITSELF)
+    issued = [call.event for call in calls if call is not None and call.event is not None]
+    if _ITSELF in called and wrapper is not None and wrapper.role in ("sharded", "ddp"):
+        issued.append("forward")
+    return frozenset(issued)
 
 
 def _called_on_items(body: f.Body) -> dict[str, set[str]]:

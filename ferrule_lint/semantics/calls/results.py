@@ -175,6 +175,7 @@ def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver
     of_whole = whole.length if argument.name in ("rank", "index") else None
     return Value(
         data=whole.data, length=share or of_whole, types=whole.types, element_types=whole.element_types,
+        holds=whole.holds,
         length_deps=length_deps(decides), multiple=decides.multiple,
         emptiness=share.at_most(Confidence.LOW) if share is not None else None,
     )  # fmt: skip

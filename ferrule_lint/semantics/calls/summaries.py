@@ -222,8 +222,13 @@ class Summaries:
 
     def _operations(self, function: FunctionInfo, context: Context) -> frozenset[str]:
         """What a function issues by methods of the library's objects that a context passes."""
-        of_libraries = ((name, value.external) for name, value in context if value.external is not None)
-        return frozenset().union(*(by_class.issued(self._analysis, function, *given) for given in of_libraries))
+        asked = (by_class.issued(self._analysis, function, n, v.external) for n, v in context if v.external is not None)
+        of_items = (
+            passed_classes.issued_for_each(self._analysis, function, n, v.holds)
+            for n, v in context
+            if v.holds is not None
+        )
+        return frozenset().union(*asked, *of_items)
 
     def evaluated(self, summary: Summary) -> Summary:
         """What a call comes to that is handed a model in evaluation mode."""
@@ -254,6 +259,10 @@ class Summaries:
         annotated = self._analysis.annotations.class_of(summary.function.returns, summary.function.module)
         if annotated is not None and not summary.result.types and _tells_nothing(summary.result):
             summary.result = summary.result._replace(types=frozenset({annotated}), target=None)
+        elif summary.result.external is None and not summary.result.types and _tells_nothing(summary.result):
+            told = self._analysis.annotations.instance_of(summary.function.returns, summary.function.module)
+            if told is not None:
+                summary.result = summary.result._replace(external=told.external, module=told.module, target=None)
         if summary.result.presence is None and leaves_no_none(summary.function.returns):
             summary.result = summary.result._replace(there=True)
         parameters = {p.name for p in summary.function.parameters}

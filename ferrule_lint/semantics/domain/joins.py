@@ -157,6 +157,7 @@ _JOIN: dict[str, _Join] = {
     "deps": _union,
     "types": _union,
     "element_types": _union,
+    "holds": _same_or_one,
     "length_deps": _union,
     "module": _either,
     "loader": _either,
@@ -208,10 +209,19 @@ def computed(values: Iterable[Value]) -> Value:
         plain = plain._replace(slots=None, layout=None)
     if plain.presence_deps:
         plain = plain._replace(presence_deps=NOTHING)
-    if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
+    if (
+        plain.types
+        or plain.element_types
+        or plain.holds
+        or plain.presence
+        or plain.loader
+        or plain.module
+        or plain.external
+    ):
         plain = plain._replace(
             types=NOTHING,
             element_types=NOTHING,
+            holds=None,
             presence=None,
             absent=None,
             loader=False,

@@ -102,6 +102,8 @@ class Value(NamedTuple):
     deps: Deps = NO_DEPS
     types: frozenset[ClassInfo] = NOTHING
     element_types: frozenset[ClassInfo] = NOTHING
+    #: the library class of what it holds, as `external` is of an object
+    holds: str | None = None
     #: parameters that decide its length
     length_deps: Deps = NO_DEPS
     #: an nn.Module that the project does not define, or of unknown class

@@ -7,6 +7,7 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.domain.dependences import NOTHING
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, External, ModuleInfo
 from ferrule_lint.semantics.project.names import Names
@@ -36,26 +37,28 @@ class Annotations:
     def elements_of(self, annotation: f.Expr | None, module: ModuleInfo) -> frozenset[ClassInfo]:
         """The project class of the items that an annotation names (`list[X]`, `Sequence[X] | None`, `tuple[X, ...]`),
         or of what stands under the keys (`dict[str, X]`)."""
-        stack: list[f.Expr | None] = [annotation]
-        while stack:
-            expr = stack.pop()
-            if type(expr) is f.Op and expr.kind == "BitOr":
-                stack += expr.operands
-            elif type(expr) is f.Subscript and last_name(expr.base) in ("Optional", "Final"):
-                stack.append(expr.index)
-            elif type(expr) is f.Subscript and last_name(expr.base) in _LISTS:
-                item = expr.index.elements[0] if type(expr.index) is f.Sequence and expr.index.elements else expr.index
-                info = self.class_of(item, module)
-                return frozenset({info}) if info is not None else NOTHING
-            elif type(expr) is f.Subscript and last_name(expr.base) in _TABLES and type(expr.index) is f.Sequence:
-                info = self.class_of(expr.index.elements[-1], module) if expr.index.elements else None
-                return frozenset({info}) if info is not None else NOTHING
-        return NOTHING
+        item = _item_of(annotation)
+        info = self.class_of(item, module) if item is not None else None
+        return frozenset({info}) if info is not None else NOTHING
+
+    def held_by(self, annotation: f.Expr | None, module: ModuleInfo) -> str | None:
+        """The library class of the items that an annotation names, or of what stands under the keys."""
+        item = _item_of(annotation)
+        return self.external_of(item, module) if item is not None else None
 
     def external_of(self, annotation: f.Expr | None, module: ModuleInfo) -> str | None:
         """The library class that an annotation names, by its full name."""
         found = self._annotated(annotation, module)
         return self._models.canonical(found.dotted) if isinstance(found, External) else None
+
+    def instance_of(self, annotation: f.Expr | None, module: ModuleInfo) -> Value | None:
+        """An object of the library class that an annotation names, if models know it; that it is some module says
+        nothing of it."""
+        external = self.external_of(annotation, module)
+        model = self._models.class_(external) if external is not None else None
+        if model is None or model.role == "module":
+            return None
+        return Value(external=external, module=model.role in ("sharded", "ddp", "leaf"))
 
     def _annotated(self, annotation: f.Expr | None, module: ModuleInfo) -> object:
         stack: list[f.Expr | None] = [annotation]
@@ -88,3 +91,19 @@ def leaves_no_none(annotation: f.Expr | None) -> bool:
     if type(annotation) is f.Subscript:
         return last_name(annotation.base) in _CONTAINERS
     return last_name(annotation) in _CONTAINERS
+
+
+def _item_of(annotation: f.Expr | None) -> f.Expr | None:
+    """The annotation of what a list or a dict holds."""
+    stack: list[f.Expr | None] = [annotation]
+    while stack:
+        expr = stack.pop()
+        if type(expr) is f.Op and expr.kind == "BitOr":
+            stack += expr.operands
+        elif type(expr) is f.Subscript and last_name(expr.base) in ("Optional", "Final"):
+            stack.append(expr.index)
+        elif type(expr) is f.Subscript and last_name(expr.base) in _LISTS:
+            return expr.index.elements[0] if type(expr.index) is f.Sequence and expr.index.elements else expr.index
+        elif type(expr) is f.Subscript and last_name(expr.base) in _TABLES and type(expr.index) is f.Sequence:
+            return expr.index.elements[-1] if expr.index.elements else None
+    return None

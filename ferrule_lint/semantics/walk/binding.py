@@ -170,6 +170,15 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     return _one_of(frame, iterable, expr)
 
 
+def held_class(frame: Frame, value: Value) -> str | None:
+    """The library class of what a list or dict holds, if models know it as more than some module."""
+    if value.holds is None:
+        return None
+    model = frame.models.class_(value.holds)
+    known = model.role != "module" if model is not None else frame.models.known_class(value.holds) is not None
+    return value.holds if known else None
+
+
 def _one_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """An item of what is walked, none of whose parts is told apart."""
     if iterable.items:
@@ -183,6 +192,7 @@ def _one_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         data=iterable.data,
         deps=of_items(iterable.deps),
         types=iterable.element_types,
+        external=held_class(frame, iterable),
         module=iterable.module,
         group=iterable.group or (frame.axes_in(last_name(expr)) if "group" in last_name(expr) else None),
         agreed=iterable.agreed,
@@ -257,10 +267,10 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
                 index = str(i) if i + 1 < len(target.elements) or not i else "-1"
                 bind(frame, element, batch_fields.dimension(frame, value, index, position(element), shown(element)))
             else:
-                types = value.types | value.element_types
+                types, external = value.types | value.element_types, value.external or held_class(frame, value)
                 part = value._replace(
-                    items=None, const=None, target=None, types=types, length=None, there=False, layout=None, apart=None,
-                    number=None,
+                    items=None, const=None, target=None, types=types, external=external, length=None, there=False,
+                    layout=None, apart=None, number=None,
                 )  # fmt: skip
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))

@@ -117,6 +117,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         length_deps=NOTHING.union(chosen, *map(length_deps, iterables)),
         deps=joined.deps,
         element_types=joined.types,
+        holds=joined.external,
         unordered=unordered,
         shape=joined.shape,
         uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own

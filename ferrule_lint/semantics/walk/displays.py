@@ -58,6 +58,7 @@ def _holding(frame: Frame, values: list[Value], joined: Value) -> Value:
         data=joined.data,
         deps=joined.deps,
         element_types=joined.types | joined.element_types,
+        holds=joined.external or joined.holds,
         there=True,
         reach=participation.combined(values) if frame.gradients else None,
     )

@@ -163,6 +163,10 @@ class Holders:
                 items = self._analysis.annotations.elements_of(statement.annotation, c.module)
                 if items:
                     return Value(element_types=items)
+                held = self._analysis.annotations.held_by(statement.annotation, c.module)
+                if held is not None:
+                    return Value(holds=held)
+                return self._analysis.annotations.instance_of(statement.annotation, c.module)
         return None
 
     def classes(self, info: ClassInfo) -> list[ClassInfo]:
@@ -458,7 +462,7 @@ def enter(
                 frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
             continue
         known = bound.get(parameter.name)
-        if known is None or known.types or known.element_types or known.there:
+        if known is None or known.types or known.element_types or known.holds or known.there:
             value = admissions.of_parameter(frame, parameter.name, _told(frame, function, parameter))
             value = as_begun(frame, function, parameter.name, value)
             if known is not None and known.there:
@@ -466,8 +470,8 @@ def enter(
             if known is not None and known.types:
                 external, module = known.external or value.external, known.module or value.module
                 value = value._replace(types=known.types, external=external, module=module)
-            if known is not None and known.element_types:
-                value = value._replace(element_types=known.element_types)
+            if known is not None and (known.element_types or known.holds):
+                value = value._replace(element_types=known.element_types, holds=known.holds)
             frame.env[parameter.name] = value
         else:
             frame.env[parameter.name] = known

@@ -90,7 +90,10 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if (run := _run(frame, given)) is not None:
         return Value(deps=deps, target=run)
     items = kept_arguments.infos(frame.analysis, given.items) or items
-    value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items)
+    held = frame.analysis.annotations.held_by(parameter.annotation, frame.module)
+    value = Value(
+        deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items, holds=held
+    )
     if is_set(parameter.annotation):
         value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
     if names_group(name) or "mesh" in name:

@@ -40,7 +40,7 @@ def result_of(frame: Frame) -> Value:
         result = result._replace(filled=_is_filled(frame))
     if function is not None and function.is_generator and not function.is_context_manager:
         return Value(
-            element_types=result.types, data=result.data, unordered=frame.yielded_order,
+            element_types=result.types, holds=result.external, data=result.data, unordered=frame.yielded_order,
             length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
                 (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module, counts=counts(values),
         )  # fmt: skip

@@ -73,7 +73,12 @@ def _assign(frame: Frame, s: f.Assign) -> None:
         if info is not None:
             value = value._replace(types=frozenset({info}))
         elif not value.element_types:
-            value = value._replace(element_types=frame.analysis.annotations.elements_of(s.annotation, frame.module))
+            annotations = frame.analysis.annotations
+            held = value.holds or annotations.held_by(s.annotation, frame.module)
+            value = value._replace(element_types=annotations.elements_of(s.annotation, frame.module), holds=held)
+            told = annotations.instance_of(s.annotation, frame.module) if value.external is None else None
+            if told is not None:
+                value = value._replace(external=told.external, module=value.module or told.module)
     if is_set(s.annotation) and value.unordered is None:
         value = value._replace(unordered=no_order(frame, position(s.targets[0])))
     if value.unordered is not None and is_empty_set(s.value) and is_of_numbers(frame, place_name(s.targets[0])):

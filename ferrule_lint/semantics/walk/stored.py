@@ -120,6 +120,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
         data=data,
         length=length,
         element_types=base.element_types | value.types,
+        holds=base.holds or value.external,
         items=None,
         const=None,
         shape=base.shape if masked else worse(base.shape, value.shape),
@@ -143,6 +144,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     elif passed:
         order = merged.unordered if base.unordered is None else None
         added = value._replace(length=more, length_deps=counted, unordered=order, element_types=value.types, items=None)
+        added = added._replace(holds=value.external)
         frame.leave(f"{place}{given.ENTRIES}", contained(added)._replace(divergence=None, const=None, target=None))
     if frame.self_name and place.startswith(frame.self_name + "."):
         frame.also_left(place.partition(".")[2], merged)

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, render, sh
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources import admissions, environment, field_names, setting_names
 from ferrule_lint.semantics.walk import given, read_entries
-from ferrule_lint.semantics.walk.binding import of_items
+from ferrule_lint.semantics.walk.binding import held_class, of_items
 from ferrule_lint.semantics.walk.displays import is_table
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -103,6 +103,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         part=True,
         types=base.element_types,
         element_types=NOTHING,
+        holds=None,
         items=None,
         const=None,
         target=None,
@@ -110,7 +111,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         length_deps=without(base.length_deps, OBSERVED, ENTERED) if base.length_deps else NO_DEPS,
         loader=base.loader,
         container=False,
-        external=None,
+        external=held_class(frame, base),
         emptiness=base.emptiness,
         unordered=None,
         in_order=False,
@@ -147,13 +148,16 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
         if shares.is_even(frame, e.index) or base.multiple or shares.dealt_in_turn(frame, e.base, e.index):
-            return value._replace(uniform=False, types=base.types, element_types=base.element_types)
+            return value._replace(
+                uniform=False, types=base.types, element_types=base.element_types, external=None, holds=base.holds
+            )
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
         if shares.is_hidden(frame, e.index):
             share = share.at_most(Confidence.LOW)
         return value._replace(
             length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
+            external=None, holds=base.holds,
             emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks
         )  # fmt: skip
     dealt = only(index.deps, DEALT, FLOWS) if not base.multiple else NO_DEPS
@@ -171,6 +175,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             length_deps=lengths,
             types=base.types,
             element_types=base.element_types,
+            holds=base.holds,
             external=base.external if base.external == batch_fields.SIZE and leading else None,
             multiple=shares.cut_to_multiple(frame, e.base, e.index),
         )
@@ -179,6 +184,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
         return value._replace(
             length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
+            external=None, holds=base.holds,
             emptiness=share.at_most(Confidence.LOW),
         )  # fmt: skip
     if dealt and shares.dealt(frame, e.base):
