@@ -154,6 +154,15 @@ class ModelSet:
                 known = self._classes.get(f"{module}.*") or self._classes.get(f"{module.rpartition('.')[0]}.*")
         return known
 
+    def more_than_module(self, dotted: str) -> str | None:
+        """The full name of a class that models know as more than some module or tensor; None if they do not."""
+        name = self.canonical(dotted)
+        if name == "torch.Tensor":
+            return None
+        model = self._class(name)
+        known = model.role != "module" if model is not None else name in self._owners
+        return name if known else None
+
     def known_class(self, dotted: str) -> str | None:
         """The full name of a class of which models know methods or attributes; None if they know none."""
         name = self.canonical(dotted)

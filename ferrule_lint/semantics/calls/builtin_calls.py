@@ -52,7 +52,7 @@ from ferrule_lint.semantics.domain.lattice import (
     number_of,
     worse,
 )
-from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
+from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render, turned_rows
 from ferrule_lint.semantics.groups import strides
 from ferrule_lint.semantics.sources import environment, parts
@@ -441,6 +441,8 @@ def _empty(frame: Frame, arguments: Arguments) -> Value:
     """`defaultdict(list)`: filled from here on; the entries of `defaultdict(Meter)` are instances of that class, made
     by whoever asks for one."""
     made = arguments.positional[0].target if arguments.positional else None
+    if type(made) is ExternalTarget and (held := frame.models.more_than_module(made.dotted)) is not None:
+        return Value(container=True, holds=held)
     if type(made) is not ClassTarget:
         return Value(uniform=True, container=True)
     return Value(container=True, element_types=frozenset({made.info}))

@@ -54,11 +54,12 @@ class Annotations:
     def instance_of(self, annotation: f.Expr | None, module: ModuleInfo) -> Value | None:
         """An object of the library class that an annotation names, if models know it; that it is some module says
         nothing of it."""
-        external = self.external_of(annotation, module)
-        model = self._models.class_(external) if external is not None else None
-        if model is None or model.role == "module":
+        named = self.external_of(annotation, module)
+        external = self._models.more_than_module(named) if named is not None else None
+        if external is None:
             return None
-        return Value(external=external, module=model.role in ("sharded", "ddp", "leaf"))
+        model = self._models.class_(external)
+        return Value(external=external, module=model is not None and model.role in ("sharded", "ddp", "leaf"))
 
     def _annotated(self, annotation: f.Expr | None, module: ModuleInfo) -> object:
         stack: list[f.Expr | None] = [annotation]

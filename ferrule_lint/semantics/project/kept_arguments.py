@@ -2,8 +2,8 @@
 
 What the parameter of a constructor holds is the callers' to say, and so is that of a method that keeps it in the
 instance (`loop.register(Saver())`). Where all that can be told pass an instance of one class of the project, or of a
-few, it is one of these; likewise with functions. Of lists and dicts it is enough to know some of the items: whatever
-else is in them, these are.
+few, it is one of these; likewise with functions, and with objects of one class of a library that models know. Of lists
+and dicts it is enough to know some of the items: whatever else is in them, these are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget, SeveralTarget, Target
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.built_around import DEEPEST, MOVES, sources
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.options import given_by_callers
 
 _Id = TypeVar("_Id", str, tuple[str, str])
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: what makes a list of one, or hands it back
 _LISTS = frozenset({"list", "tuple", "ModuleList", "CallbackList", "filter", "sorted", "reversed"})
+#: what a class of a library is told by among ids of the project's
+_LIBRARY = "="
 #: classes of which one parameter is said to be; with more nothing is
 _MOST_CLASSES = 3
 #: assignments to a name, or returns of a function, that are looked at; with more nothing is known of it
@@ -43,6 +45,9 @@ class Given(NamedTuple):
     items: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     functions: tuple[tuple[str, str], ...] = ()
+    #: the library class of what is given, and that of the items in it
+    library: str | None = None
+    library_items: str | None = None
 
 
 def of_parameter(analysis: Analysis, function: FunctionInfo, name: str) -> Given:
@@ -119,10 +124,23 @@ def _found(analysis: Analysis, function: FunctionInfo, name: str) -> Given:
             items |= found
         else:
             certain = False
-    if certain:
-        return Given(_few(instances), _few(items), _few(classes), _few(functions))
+    own_items, library_items = _own(items), _of_library(items)
+    if certain and not (_of_library(instances) and _own(instances)):
+        own = _few(_own(instances))
+        return Given(own, _few(own_items), _few(classes), _few(functions), _of_library(instances), library_items)
     # many things have a method of one name, and a class one constructor
-    return Given(items=_few(items)) if function.name == "__init__" else Given()
+    return Given(items=_few(own_items), library_items=library_items) if function.name == "__init__" else Given()
+
+
+def _own(found: Iterable[str]) -> set[str]:
+    """The classes of the project among some."""
+    return {cls for cls in found if not cls.startswith(_LIBRARY)}
+
+
+def _of_library(found: Iterable[str]) -> str | None:
+    """The one class of a library among some."""
+    names = [cls.removeprefix(_LIBRARY) for cls in found if cls.startswith(_LIBRARY)]
+    return names[0] if len(names) == 1 else None
 
 
 def _few(found: set[_Id]) -> tuple[_Id, ...]:
@@ -148,7 +166,17 @@ class _Place(NamedTuple):
         if isinstance(entity, FunctionInfo) and depth < DEEPEST:
             inside = _Place(self.analysis, entity.module, entity)
             return _together(inside.made(value, depth + 1) for value in _returned(entity))
+        if isinstance(entity, External) and (dotted := self._of_library(entity)) is not None:
+            return {_LIBRARY + dotted}
         return {entity.id} if isinstance(entity, ClassInfo) else None
+
+    def _of_library(self, made: External) -> str | None:
+        """The library class that something is made of, if models know it; what a module is wrapped in is told by who
+        hands on the wrapped module (`handed_wrapped`)."""
+        model = self.analysis.models.class_(made.dotted)
+        if model is not None and model.role in ("sharded", "ddp"):
+            return None
+        return self.analysis.models.more_than_module(made.dotted)
 
     def function(self, expr: f.Expr, entity: object) -> tuple[str, str] | None:
         """The function that an expression refers to, which `entity` may be, and the class of its receiver."""

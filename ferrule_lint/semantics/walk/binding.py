@@ -172,11 +172,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
 
 def held_class(frame: Frame, value: Value) -> str | None:
     """The library class of what a list or dict holds, if models know it as more than some module."""
-    if value.holds is None:
-        return None
-    model = frame.models.class_(value.holds)
-    known = model.role != "module" if model is not None else frame.models.known_class(value.holds) is not None
-    return value.holds if known else None
+    return frame.models.more_than_module(value.holds) if value.holds is not None else None
 
 
 def _one_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:

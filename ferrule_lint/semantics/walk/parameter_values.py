@@ -67,7 +67,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         if frame.models.convention("batch", name) is not None and not any(map(frame.analysis.is_module, classes)):
             data = frame.source(DP, "data", pos, f"`{name}` is the rank's own batch", Confidence.MEDIUM)
         return Value(deps=deps, types=classes, data=data)
-    external = frame.analysis.annotations.external_of(parameter.annotation, frame.module)
+    external = frame.analysis.annotations.external_of(parameter.annotation, frame.module) or given.library
     role = frame.models.class_(external) if external else None
     if role is not None and role.role in ("module", "sharded", "ddp"):
         return Value(deps=deps, module=True, external=_wrapper(frame, name) or external)
@@ -90,7 +90,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if (run := _run(frame, given)) is not None:
         return Value(deps=deps, target=run)
     items = kept_arguments.infos(frame.analysis, given.items) or items
-    held = frame.analysis.annotations.held_by(parameter.annotation, frame.module)
+    held = frame.analysis.annotations.held_by(parameter.annotation, frame.module) or given.library_items
     value = Value(
         deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items, holds=held
     )
