@@ -310,7 +310,11 @@ def _with_arguments(
         value = value._replace(shape_deps=NO_DEPS)
         for name, how in sorted(result.shape_deps):
             argument = bound.get(name)
-            if argument is not None:
+            if argument is not None and how == FLOWS:  # of the size that it has itself, as an item of a list
+                passed = only(argument.deps, FLOWS, FLOWS) | argument.shape_deps
+                shape = worse(value.shape, argument.shape)
+                value = value._replace(shape=shape, shape_deps=value.shape_deps | passed)
+            elif argument is not None:
                 passed = frozenset((p, how) for p, h in argument.deps if h not in HOLDS) | (
                     argument.length_deps if how == COUNTED else NO_DEPS
                 )

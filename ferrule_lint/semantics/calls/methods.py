@@ -17,7 +17,7 @@ from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_ord
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.data.selection import MASKS
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, only, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
@@ -324,6 +324,8 @@ def _put_in(
     for item in (added, *(added.items or ())):  # what the host or the data says: `results.append((fine, path))`
         if item.divergence is not None and item.divergence.kind in ("data", "host"):
             data = worse(data, item.divergence)
+    if method == "append" and not of_numbers and (own := only(added.deps, FLOWS, FLOWS)):
+        added = added._replace(shape_deps=added.shape_deps | own, uneven_last=True)  # of what size callers know
     order = None
     if (known.container or passed) and not of_numbers:
         order = added.unordered or round_order(frame, pos, place)
@@ -343,7 +345,8 @@ def _put_in(
         )  # fmt: skip
     elif fills:
         # for callers, who may do so in rounds of their own
-        frame.leave(f"{place}{given.ITEMS}", Value(data=data, deps=contained(added).deps))
+        sized = Value(shape=added.shape, uneven_last=added.uneven_last, shape_deps=added.shape_deps)
+        frame.leave(f"{place}{given.ITEMS}", sized._replace(data=data, deps=contained(added).deps))
     length = worse(known.length, more) if known.container or fills else known.length
     merged = known._replace(
         unordered=known.unordered or order if known.container else known.unordered,
