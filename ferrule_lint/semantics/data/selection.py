@@ -24,6 +24,8 @@ MASKS = frozenset(
 )
 
 
+#: what selects by truth, or tells which places are left, by its name
+_SELECTS = re.compile(r"mask|(^|_|')(valid|keep|kept)('|$)|(^|_|')is_valid", re.IGNORECASE)
 #: the places of tokens within their sequences
 _POSITIONS = re.compile(r"(^|_)(positions?|pos(ition)?_?ids?)(_|$)")
 
@@ -132,4 +134,4 @@ def _is_mask(expr: f.Expr, value: Value) -> bool:
     if type(expr) is f.Call:
         return last_name(expr.func) in MASKS
     key = expr.index.text if type(expr) is f.Subscript and type(expr.index) is f.Const else ""
-    return "mask" in (key or last_name(expr)) and value.data is not None
+    return _SELECTS.search(key or last_name(expr)) is not None and value.data is not None
