@@ -168,7 +168,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
     model = model_of_method(frame, receiver, target.name)
     if model is not None:
         return modelled.apply(frame, model, arguments, receiver, Confidence.parse(model.confidence))
-    if not receiver.types and receiver.data is None and receiver.shape is None:
+    if _is_untold(frame, receiver, target.name) and receiver.data is None and receiver.shape is None:
         model = frame.models.method(target.name, text)
         if model is not None and not (
             receivers.is_elsewhere(frame, model) or receivers.has_its_own(frame, model, text) or _is_of_dimension(e)
@@ -200,6 +200,14 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
     if target.name == "generate" and any(v.deps for v in arguments.values):
         return forwards.generated(frame, "generate", arguments)
     return unknown_call(frame, arguments, receiver, name=target.name)
+
+
+def _is_untold(frame: Frame, receiver: Value, name: str) -> bool:
+    """Whether the class of an object does not say what a method is: it is not known, or one that something wraps, and
+    that has no such method. Under another setting it may be in an engine, which has (`self.model.save_checkpoint`)."""
+    if receiver.types and not forwards.is_wrapped(frame.analysis, receiver):
+        return False
+    return all(frame.analysis.names.method(info, name) is None for info in receiver.types)
 
 
 _ALONG_A_DIMENSION = ("gather", "scatter")
