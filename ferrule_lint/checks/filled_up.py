@@ -34,11 +34,11 @@ def but_of_filled_up(analysis: Analysis, findings: Iterable[Finding]) -> list[Fi
 def _is_done_once(analysis: Analysis, finding: Finding) -> bool:
     """Whether a call is made once by every rank: in some round of a loop, or behind the loop where no round has:
 
-        for row in rows:
-            if offset is None and late():
-                find_offset()
-        if offset is None:
+    for row in rows:
+        if offset is None and late():
             find_offset()
+    if offset is None:
+        find_offset()
     """
     place = (finding.span.line, finding.span.column)
     for function, call in calls_at(analysis, finding.path, *place):

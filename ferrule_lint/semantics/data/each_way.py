@@ -63,8 +63,8 @@ def _of_block(body: f.Body, place: str, begun: frozenset[int]) -> _Ways | None:
 
 
 def _grows_in(s: f.Try, place: str) -> bool:
-    blocks = (s.body, s.orelse, *(handler.body for handler in s.handlers))
-    return any(type(call.func) is f.Attr and place_name(call.func.base) == place for b in blocks for call in nodes(b, f.Call))
+    called = (call.func for call in nodes((s,), f.Call))
+    return any(type(func) is f.Attr and place_name(func.base) == place for func in called)
 
 
 def _of_try(s: f.Try, place: str, begun: frozenset[int]) -> _Ways | None:
@@ -88,7 +88,7 @@ def _where_it_fails(body: f.Body, place: str, begun: frozenset[int]) -> frozense
             if None in arms:
                 return None
             failed = failed.union(through, *(arm for arm in arms if arm is not None))
-        elif appended_to(s) != place or any(len(c.args) != 1 or type(c.args[0]) is not f.Const for c in nodes((s,), f.Call)):
+        elif appended_to(s) != place or [type(a) for c in nodes((s,), f.Call) for a in c.args] != [f.Const]:
             failed |= through
         way = _of_block((s,), place, through)
         if way is None:

@@ -54,12 +54,12 @@ def sends_round(body: f.Body, parameters: Collection[str]) -> bool:
 def sends_its_result(body: f.Body) -> bool:
     """Whether one arm of a test hands back what it gives to a call, and the other what the same call has brought:
 
-        if is_main:
-            result = load(path)
-            share([result])
-            return result
-        else:
-            return share()[0]
+    if is_main:
+        result = load(path)
+        share([result])
+        return result
+    else:
+        return share()[0]
     """
     return any(
         not _given_and_returned(one).isdisjoint(_brought_and_returned(other))

@@ -263,14 +263,14 @@ def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
 
 
 def _chosen_with(frame: Frame, call: f.Call) -> f.Name | None:
-    """A flag that is set where a block is to reduce gradients, in the other arm of the test that keeps them to the rank:
+    """A flag that is set where a block is to reduce gradients, in the other arm of the test that keeps them here:
 
-        if last:
-            flag = True
-            context = nullcontext
-        else:
-            context = model.no_sync
-        with context():
+    if last:
+        flag = True
+        context = nullcontext
+    else:
+        context = model.no_sync
+    with context():
     """
     if type(call.func) is not f.Name or call.args or call.keywords or frame.function is None:
         return None
