@@ -91,11 +91,13 @@ def _brought_and_returned(arm: f.Body) -> set[str]:
     """The functions whose result an arm hands back, or an item of that."""
     found: set[str] = set()
     for s in statements(arm):
-        value = s.value if type(s) in (f.Assign, f.Return) else None
-        value = value.base if type(value) is f.Subscript and type(s) is f.Return else value
-        kept = type(s) is f.Return or (type(s) is f.Assign and bool(_returned(arm) & {*map(place_name, s.targets)}))
-        if kept and type(value) is f.Call:
-            found.add(render(value.func))
+        brought: f.Expr | None = None
+        if type(s) is f.Return:
+            brought = s.value.base if type(s.value) is f.Subscript else s.value
+        elif type(s) is f.Assign and not _returned(arm).isdisjoint(map(place_name, s.targets)):
+            brought = s.value
+        if type(brought) is f.Call:
+            found.add(render(brought.func))
     return found
 
 
