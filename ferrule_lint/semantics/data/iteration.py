@@ -97,9 +97,6 @@ def _never_ends(body: f.Body) -> bool:
     return False
 
 
-_SAMPLERS = frozenset({"Sampler", "BatchSampler"})
-
-
 def drawn(frame: Frame, body: f.Body, walked: f.Expr | None = None) -> Divergence | None:
     """Why a loop of a sampler, or of an iterable data set, that yields in its rounds takes as many as its rank's loader
     asks for. Loaders ask ahead of time, and ranks evaluate, resume and run out of data on their own; not of an even
@@ -114,8 +111,7 @@ def drawn(frame: Frame, body: f.Body, walked: f.Expr | None = None) -> Divergenc
         return None
     place = (function.line, 1, function.line, 1)
     note = f"a rank's loader draws from `{owner.name}` as often as this rank needs it"
-    endless = not _SAMPLERS.isdisjoint(bases) and _never_ends(function.body)  # as many batches as there are steps
-    return frame.source(DP, "host", place, note, Confidence.LOW if endless else Confidence.MEDIUM)
+    return frame.source(DP, "host", place, note, Confidence.MEDIUM)
 
 
 def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Divergence | None, Deps]:
