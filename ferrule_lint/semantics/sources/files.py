@@ -38,7 +38,7 @@ _WRITES_TO = _MAKES | frozenset(
 _SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
 #: calls that take something up again, judge it, or only say where it lies or what it is
 _SAVES_NOTHING = re.compile(
-    r"load|restore|resume|read|(^|_)(eval|evaluate|validate|test|infer|predict)(_|$)|"
+    r"load|restore|resume|read|(^|_)(eval|evaluate|validate|test|infer|predict|poll|watch|wait)(_|$)|"
     r"(^|_)(find|scan|search|list|get|is|has|latest|name|path|type)(_|$)",
     re.IGNORECASE,
 )
