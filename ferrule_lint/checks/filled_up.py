@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 
 from ferrule_lint.checks.places import calls_at
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import statements, told_parts, walk
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.project.entities import FunctionInfo
 
 _CODES = frozenset({"FER103", "FER104"})
 _BELOW = frozenset({"<", "<=", "!="})
@@ -22,7 +23,57 @@ _BELOW = frozenset({"<", "<=", "!="})
 
 def but_of_filled_up(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding]:
     """Findings without those about calls that a later loop of the function makes up for, or is that loop."""
-    return [finding for finding in findings if finding.code not in _CODES or not _is_filled_up(analysis, finding)]
+    return [
+        finding
+        for finding in findings
+        if not (finding.code in _CODES and _is_filled_up(analysis, finding))
+        and not (finding.code == "FER102" and _is_done_once(analysis, finding))
+    ]
+
+
+def _is_done_once(analysis: Analysis, finding: Finding) -> bool:
+    """Whether a call is made once by every rank: in some round of a loop, or behind the loop where no round has:
+
+    for row in rows:
+        if offset is None and late():
+            find_offset()
+    if offset is None:
+        find_offset()
+    """
+    place = (finding.span.line, finding.span.column)
+    for function, call in calls_at(analysis, finding.path, *place):
+        body = statements(function.body) if function is not None else []
+        tests = [s for s in body if type(s) is f.If and not s.orelse and _does(s, render(call))]
+        within = [s for s in tests if _holds(s, place[0])]
+        loops = [s for s in body if (type(s) is f.For or type(s) is f.While) and _holds(s, place[0])]
+        for name in {_asked_none(part) for s in within for part, holds in told_parts(s.test, True) if holds} - {""}:
+            behind = [s for s in tests if s.line > place[0] and _asked_none(s.test) == name]
+            reset = any(type(s) is f.Assign and s.value == _NONE and name in map(place_name, s.targets)
+                        and _holds(loop, s.line) for loop in loops for s in body)  # fmt: skip
+            if behind and not reset and any(not _holds(loop, behind[0].line) for loop in loops):
+                return function is not None and _is_set_within(function, name)
+    return False
+
+
+_NONE = f.Const("None")
+
+
+def _does(s: f.If, call: str) -> bool:
+    return any(type(inner) is f.ExprStmt and render(inner.value) == call for inner in s.body)
+
+
+def _asked_none(test: f.Expr) -> str:
+    """The place that a test asks to be None."""
+    if type(test) is not f.Compare or test.ops != ("is",) or test.rights != (_NONE,):
+        return ""
+    return place_name(test.left)
+
+
+def _is_set_within(function: FunctionInfo, name: str) -> bool:
+    """Whether a function within this one sets a variable of it."""
+    own = f"{function.qualname}."
+    inner = (within for qualname, within in function.module.functions.items() if qualname.startswith(own))
+    return any(type(s) is f.ScopeDecl and name in s.names for within in inner for s in within.body)
 
 
 def _is_filled_up(analysis: Analysis, finding: Finding) -> bool:

@@ -40,6 +40,7 @@ from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.set_at_end import without_those_before
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.survivors import without_those_who_left
+from ferrule_lint.checks.torn_down import without_those_behind_the_end
 from ferrule_lint.checks.two_programs import of_two_programs
 from ferrule_lint.checks.workers import sent_to_workers
 from ferrule_lint.checks.worlds import check as worlds
@@ -191,6 +192,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
         found = made_up_for(analysis, but_in_local_modes(analysis, found))
         found = but_of_those_who_have_it(analysis, without_those_before(analysis, found))
         found = without_those_who_left(analysis, among_others(analysis, found))
+        found = without_those_behind_the_end(analysis, found)
         found = but_of_counted_rounds(analysis, without_those_alone(analysis, found))
         found = without_those_of_one(analysis, but_of_filled_up(analysis, found))
         found = [as_it_is_meant(analysis, finding) for finding in sent_to_workers(analysis, found)]

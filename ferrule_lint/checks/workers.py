@@ -53,7 +53,7 @@ def sent_to_workers(analysis: Analysis, findings: Iterable[Finding]) -> list[Fin
             paths = frozenset([finding.path, *(s.path for s in finding.witness), *_heard_in(analysis, finding)])
             if paths not in known:
                 known[paths] = _orders(analysis, paths)
-            if _is_order(analysis, finding, known[paths]):
+            if _is_order(analysis, finding, known[paths]) or _is_heard_beside(analysis, finding):
                 finding = replace(finding, confidence=Confidence.LOW)
         out.append(finding)
     return out
@@ -85,6 +85,31 @@ def _is_order(analysis: Analysis, finding: Finding, orders: _Orders) -> bool:
         )
         for s, e in zip(issued, finding.events, strict=False)
     )
+
+
+def _is_heard_beside(analysis: Analysis, finding: Finding) -> bool:
+    """Whether what an arm of a test of the rank sends is an order which the other arm, by a call, hears in a loop, in
+    whichever file that lies: `if comm.rank == 0: comm.bcast(STOP)`, `else: self.wait_for_orders()`."""
+    place = (finding.span.line, finding.span.column)
+    sent = {(e.op, frozenset(e.axes)) for e in finding.events}
+    for function, _ in calls_at(analysis, finding.path, *place):
+        for term in every_term(trace_of(analysis, function)) if function is not None else ():
+            if type(term) is not Choice or not asks_for_rank(term.formula):
+                continue
+            for arm, other in ((term.body, term.orelse), (term.orelse, term.body)):
+                issued = any(type(t) is Event and t.pos[:2] == place for t in every_term(arm))
+                if issued and sent <= {(e.op, e.axes) for e in _heard_by_calls(analysis, other)}:
+                    return True
+    return False
+
+
+def _heard_by_calls(analysis: Analysis, arm: Trace) -> Iterator[Event]:
+    """What the loops of workers hear in the functions that an arm calls."""
+    for call in every_term(arm):
+        if type(call) is CallTerm and call.summary.function is not None:
+            for term in every_term(trace_of(analysis, call.summary.function)):
+                if type(term) is Loop and term.polls and _asks_what_it_heard(term.body):
+                    yield from _first_of_a_round(term.body)
 
 
 def _orders(analysis: Analysis, paths: Iterable[str]) -> _Orders:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.copies import is_copy
-from ferrule_lint.semantics.calls.made_beside import is_made_beside
+from ferrule_lint.semantics.calls.made_beside import is_kept_in_file, is_made_beside
 from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import DATA, FLOWS, HOLDS, MADE, NO_DEPS, made_of, only
@@ -290,6 +290,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         or _past_hooks(func)
         or is_copy(frame, func)
         or is_made_beside(frame, func)
+        or is_kept_in_file(frame, func)
         or _BARE.fullmatch(last_name(func)) is not None
     )
     alone = alone or is_for_other_programs(frame) or _is_bare_part(frame, func, cls)

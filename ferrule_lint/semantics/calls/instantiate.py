@@ -356,6 +356,7 @@ def _with_arguments(
                 value = join2(value, came)._replace(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
                     apart=value.apart, number=value.number, boolean=value.boolean,
+                    unwrapped=value.unwrapped and how not in HOLDS and not _is_module(argument),
                 )  # fmt: skip
     if result.filled and not result.length_deps:
         value = value._replace(length=result.length, emptiness=result.emptiness, length_deps=NO_DEPS)
@@ -389,6 +390,11 @@ def _with_arguments(
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
     return value
+
+
+def _is_module(argument: Value) -> bool:
+    """Whether what is passed is a module or has some: not a device to which one is moved that is made there."""
+    return argument.module or bool(argument.types or argument.element_types)
 
 
 def asks_for_entries(deps: Deps, name: str, bound: Mapping[str, Value]) -> bool:

@@ -38,6 +38,23 @@ def is_made_beside(frame: Frame, called: f.Expr) -> bool:
     return all(type(s.value) is f.Call and _begins_elsewhere(s.value, name, given) for s in made)
 
 
+def is_kept_in_file(frame: Frame, called: f.Expr) -> bool:
+    """Whether what is called is a variable of the file in which a library's model is put on first use, by all that set
+    it: `if model is None: model = Net.from_pretrained(path)` below `global model`."""
+    if type(called) is not f.Name or not (setting := frame.module.rebinders(called.id)):
+        return False
+    bodies = (frame.module.body, *(function.body for function in setting))
+    made = [s.value for body in bodies for s in assigning(body, called.id)]
+    return bool(made) and all(value == f.Const("None") or _is_loaded(frame, value) for value in made)
+
+
+def _is_loaded(frame: Frame, value: f.Expr | None) -> bool:
+    if type(value) is not f.Call or type(value.func) is not f.Attr or value.func.attr != "from_pretrained":
+        return False
+    dotted, _ = frame.module.bound.get(last_name(value.func.base), ("", False))
+    return frame.models.knows_library(dotted)
+
+
 def _imported(frame: Frame, name: str) -> str:
     """What something is called where it comes from: `FSDP` is short for a longer name."""
     dotted, _ = frame.module.bound.get(name, (name, False))

@@ -79,7 +79,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
             external=frame.models.canonical(dotted),
             module=role.role in ("module", "sharded", "ddp", "leaf"),
             loader=role.role == "loader",
-            unwrapped=role.role == "module" and not _is_around(arguments),
+            unwrapped=role.role in ("module", "leaf") and not _is_around(arguments),
             entries=entries,
             group=frozenset(role.axes) or None,
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,

@@ -44,6 +44,11 @@ def _of_block(body: f.Body, place: str, begun: frozenset[int]) -> _Ways | None:
             if inner is None:
                 return None
             through, ended = inner.through, ended | inner.ended
+        elif type(s) is f.Try and not s.final and _grows_in(s, place):
+            tried = _of_try(s, place, through)
+            if tried is None:
+                return None
+            through, ended = tried.through, ended | tried.ended
         elif type(s) is f.Continue:
             return _Ways(_NOBODY, ended | through)
         elif type(s) is f.Raise:
@@ -55,6 +60,41 @@ def _of_block(body: f.Body, place: str, begun: frozenset[int]) -> _Ways | None:
         elif _adds(s, place):
             return None
     return _Ways(through, ended)
+
+
+def _grows_in(s: f.Try, place: str) -> bool:
+    called = (call.func for call in nodes((s,), f.Call))
+    return any(type(func) is f.Attr and place_name(func.base) == place for func in called)
+
+
+def _of_try(s: f.Try, place: str, begun: frozenset[int]) -> _Ways | None:
+    """`try: xs.append(make(x))`, `except Broken: xs.append(0)`: who fails has not got that item yet."""
+    failed = _where_it_fails(s.body, place, begun)
+    if failed is None:
+        return None
+    ways = [_of_block((*s.body, *s.orelse), place, begun), *(_of_block(h.body, place, failed) for h in s.handlers)]
+    if None in ways:
+        return None
+    through = frozenset().union(*(way.through for way in ways if way is not None))
+    return _Ways(through, _NOBODY.union(*(way.ended for way in ways if way is not None)))
+
+
+def _where_it_fails(body: f.Body, place: str, begun: frozenset[int]) -> frozenset[int] | None:
+    """How many items the list may have where something in a block fails: putting in what is there already does not."""
+    failed, through = _NOBODY, begun
+    for s in body:
+        if type(s) is f.If:
+            arms = [_where_it_fails(arm, place, through) for arm in (s.body, s.orelse)]
+            if None in arms:
+                return None
+            failed = failed.union(through, *(arm for arm in arms if arm is not None))
+        elif appended_to(s) != place or [type(a) for c in nodes((s,), f.Call) for a in c.args] != [f.Const]:
+            failed |= through
+        way = _of_block((s,), place, through)
+        if way is None:
+            return None
+        through = way.through
+    return failed
 
 
 def _adds(s: f.Stmt, place: str) -> bool:

@@ -162,6 +162,32 @@ def is_filled_to(frame: Frame, whole: f.Expr, number: f.Expr) -> bool:
     return any(_is_rest(behind(o), divisor, numbers) for s in body for o in _times_added(s, place))
 
 
+def fills_up(body: f.Body, part: f.Subscript) -> bool:
+    """Whether a function fills what it deals out up to a multiple of the parts, with what stands at its beginning:
+    `items = items + items[: n - len(items) % n]`, and then `items[i::n]`."""
+    index, place = part.index, place_name(part.base)
+    divisor = render(index.operands[2]) if type(index) is f.Op and index.kind == "Slice" else ""
+    added = (_added_to(s, place) for s in statements(body)) if place else ()
+    return any(
+        type(a) is f.Subscript
+        and type(a.index) is f.Op
+        and a.index.kind == "Slice"
+        and a.index.operands[0] == _NOTHING
+        and _is_rest(a.index.operands[1], divisor, {f"len({place})"})
+        for a in added
+    )
+
+
+def _added_to(s: f.Stmt, place: str) -> f.Expr | None:
+    """What is put behind a list: `items += more`, `items = items + more`."""
+    if type(s) is f.AugAssign and place_name(s.target) == place:
+        return s.value
+    made = s.value if type(s) is f.Assign and [*map(place_name, s.targets)] == [place] else None
+    if type(made) is f.Op and made.kind == "Add" and len(made.operands) == 2 and place_name(made.operands[0]) == place:
+        return made.operands[1]
+    return None
+
+
 def _times_added(s: f.Stmt, place: str) -> tuple[f.Expr, ...]:
     """How often something is added to a list: `items += [0] * n`, `items.extend([0] * n)`."""
     added: f.Expr | None = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.data.filling import is_filled_to
+from ferrule_lint.semantics.data.filling import fills_up, is_filled_to
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
@@ -96,7 +96,8 @@ def dealt(frame: Frame, parts: f.Expr) -> bool:
         if type(target) is not FunctionTarget or any(frame.eval(a).multiple for a in made.args):
             return False
         returned, assigned = _returned(target.function.body)
-        return _uneven(returned, lambda e: assigned.get(e.id, e) if type(e) is f.Name else e) is not None
+        cut = _uneven(returned, lambda e: assigned.get(e.id, e) if type(e) is f.Name else e)
+        return cut is not None and not fills_up(target.function.body, cut)
     part = _uneven(made, lambda e: definition(frame, e))
     return part is not None and not frame.eval(part.base).multiple
 

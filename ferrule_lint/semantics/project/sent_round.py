@@ -29,7 +29,7 @@ from collections.abc import Collection
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
 SENDS = re.compile(r"_*i?send(_\w+)?")
 RECEIVES = re.compile(r"_*(i?recv|receive)(_\w+)?")
@@ -49,6 +49,56 @@ def sends_round(body: f.Body, parameters: Collection[str]) -> bool:
         if type(s) is f.If
         for one, other in ((s.body, s.orelse), (s.orelse, s.body))
     )
+
+
+def sends_its_result(body: f.Body) -> bool:
+    """Whether one arm of a test hands back what it gives to a call, and the other what the same call has brought:
+
+    if is_main:
+        result = load(path)
+        share([result])
+        return result
+    else:
+        return share()[0]
+    """
+    return any(
+        not _given_and_returned(one).isdisjoint(_brought_and_returned(other))
+        for s in statements(plain(body))
+        if type(s) is f.If
+        for one, other in ((s.body, s.orelse), (s.orelse, s.body))
+    )
+
+
+def _returned(arm: f.Body) -> set[str]:
+    """The names that an arm hands back, or of which it hands back an item."""
+    values = [s.value for s in statements(arm) if type(s) is f.Return and s.value is not None]
+    return {place_name(v.base if type(v) is f.Subscript else v) for v in values} - {""}
+
+
+def _given_and_returned(arm: f.Body) -> set[str]:
+    """The functions that an arm calls with what it hands back, alone or in a list."""
+    found: set[str] = set()
+    for s in statements(arm):
+        call = s.value if type(s) is f.ExprStmt else None
+        if type(call) is f.Call and call.args:
+            given = call.args[0].elements if type(call.args[0]) is f.Sequence else call.args[:1]
+            if any(place_name(e) in _returned(arm) for e in given):
+                found.add(render(call.func))
+    return found
+
+
+def _brought_and_returned(arm: f.Body) -> set[str]:
+    """The functions whose result an arm hands back, or an item of that."""
+    found: set[str] = set()
+    for s in statements(arm):
+        brought: f.Expr | None = None
+        if type(s) is f.Return:
+            brought = s.value.base if type(s.value) is f.Subscript else s.value
+        elif type(s) is f.Assign and not _returned(arm).isdisjoint(map(place_name, s.targets)):
+            brought = s.value
+        if type(brought) is f.Call:
+            found.add(render(brought.func))
+    return found
 
 
 def _sends(arm: f.Body, name: str) -> bool:

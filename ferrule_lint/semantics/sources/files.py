@@ -36,9 +36,11 @@ _WRITES_TO = _MAKES | frozenset(
 )
 #: calls that save something, by their names
 _SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
-#: calls that take something up again, or only say where it lies or what it is
+#: calls that take something up again, judge it, or only say where it lies or what it is
 _SAVES_NOTHING = re.compile(
-    r"load|restore|resume|read|(^|_)(find|scan|search|list|get|is|has|latest|name|path|type)(_|$)", re.IGNORECASE
+    r"load|restore|resume|read|(^|_)(eval|evaluate|validate|test|infer|predict|poll|watch|wait)(_|$)|"
+    r"(^|_)(find|scan|search|list|get|is|has|latest|name|path|type)(_|$)",
+    re.IGNORECASE,
 )
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 #: calls that tell something of a path, by their names

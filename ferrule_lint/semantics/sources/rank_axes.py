@@ -55,6 +55,15 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
     return named or frame.axes_in(render(e)) or WORLD
 
 
+def of_mode(frame: Frame, e: f.Expr) -> Axes | None:
+    """The axes of a mode of parallelism that is named in its enumeration, and of the group that is asked for by it:
+    `ParallelMode.DATA`, `grid.get_group(ParallelMode.DATA)`."""
+    way = asked_of(e) if type(e) is f.Call else e
+    if type(way) is not f.Attr or not last_name(way.base).endswith("ParallelMode"):
+        return None
+    return frame.axes_in(f"{last_name(way).lower()}_parallel_group")
+
+
 def asked_of(call: f.Call) -> f.Expr | None:
     """What a question for a rank names the group by, other than the group itself: `local_rank(Mode.COLUMN)`,
     `get_local_rank(mesh_dim=i)`."""

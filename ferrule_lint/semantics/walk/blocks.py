@@ -254,9 +254,46 @@ def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
         if type(made) is f.IfExp and _makes_no_sync(made.body) is not _makes_no_sync(made.orelse):
             formula, _ = condition(frame, made.test)
             return (formula if _makes_no_sync(made.body) else negate(formula)), made.test
+        if type(made) is f.Call and (flag := _chosen_with(frame, made)) is not None:
+            formula, _ = condition(frame, flag)
+            return negate(formula), flag
         if type(made) is f.Call and _may_make_no_sync(frame, made):
             return Atom(frame.key(made), None, NO_DEPS), made
     return None
+
+
+def _chosen_with(frame: Frame, call: f.Call) -> f.Name | None:
+    """A flag that is set where a block is to reduce gradients, in the other arm of the test that keeps them here:
+
+    if last:
+        flag = True
+        context = nullcontext
+    else:
+        context = model.no_sync
+    with context():
+    """
+    if type(call.func) is not f.Name or call.args or call.keywords or frame.function is None:
+        return None
+    for s in statements(frame.function.body):
+        for arm, other in ((s.body, s.orelse), (s.orelse, s.body)) if type(s) is f.If else ():
+            set_here, set_there = _set_in(arm), _set_in(other)
+            keeps = set_here.get(call.func.id)
+            if type(keeps) is f.Attr and keeps.attr == "no_sync" and call.func.id in set_there:
+                flags = [name for name, value in set_there.items() if value == f.Const("True")]
+                if len(flags) == 1:
+                    return f.Name(flags[0], call.pos)
+    return None
+
+
+def _set_in(arm: f.Body) -> dict[str, f.Expr]:
+    """What an arm sets its names to."""
+    return {
+        target.id: s.value
+        for s in arm
+        if type(s) is f.Assign and s.value is not None
+        for target in s.targets
+        if type(target) is f.Name
+    }
 
 
 def _may_make_no_sync(frame: Frame, call: f.Call) -> bool:

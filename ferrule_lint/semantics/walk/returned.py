@@ -18,7 +18,8 @@ from ferrule_lint.semantics.domain.conditions import Formula, atoms, deps_of, di
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING, entered_by, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import NUMBERED, UNKNOWN, Divergence, Value, of_entries, worse
-from ferrule_lint.semantics.domain.trace import Event, every_term
+from ferrule_lint.semantics.domain.trace import Event, every_event, every_term
+from ferrule_lint.semantics.project.sent_round import sends_its_result
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -36,6 +37,8 @@ def result_of(frame: Frame) -> Value:
     result = join(values)
     if all(divergence_of(c) is None for _, conditions in frame.returns for c in conditions):
         result = _settled(values) or result
+    elif (below := _settled_below(frame.returns)) is not None:
+        result = below
     if result.filled:
         result = result._replace(filled=_is_filled(frame))
     if function is not None and function.is_generator and not function.is_context_manager:
@@ -91,8 +94,10 @@ def _holds_nothing(value: Value) -> bool:
 def _handed_out(frame: Frame, result: Value) -> Value:
     """What a function broadcasts, as its name and its trace say, all ranks of the group get: the source hands back what
     it has sent (`return data`), the others what they have received (`return pickle.loads(received)`)."""
-    if frame.function is None or "broadcast" not in frame.function.name:
+    if frame.function is None:
         return result
+    if "broadcast" not in frame.function.name:
+        return _sent_by_one(frame, result)
     told = (divergence_of(c) for _, conditions in frame.returns for c in conditions)
     if not any(d is not None and d.kind == "rank" for d in told):
         return result
@@ -100,6 +105,15 @@ def _handed_out(frame: Frame, result: Value) -> Value:
     if not events or not all(event.op.startswith("broadcast") for event in events):
         return result
     return cleanse(result, NO_AXES.union(*(event.axes for event in events)))
+
+
+def _sent_by_one(frame: Frame, result: Value) -> Value:
+    """The same of what one arm of a test hands back and gives to a call, which brings it to the other arm."""
+    function = frame.function
+    if function is None or len(frame.returns) < 2 or not frame.analysis.bodies.once(sends_its_result, function.body):
+        return result
+    sent = [e for e in every_event(tuple(frame.terms)) if e.op.startswith("broadcast")]
+    return cleanse(result, NO_AXES.union(*(e.axes for e in sent))) if sent else result
 
 
 def _comes_to_its_end(body: f.Body) -> bool:
@@ -230,6 +244,28 @@ def _constants(returned: Returned, result: Value) -> Value:
                 if value.const == "None":
                     result = result._replace(presence_deps=result.presence_deps | read(atom.deps))
     return result
+
+
+def _settled_below(returned: Returned) -> Value | None:
+    """The same below a test that differs, for whose outcome a function hands back a constant before it: `if loader is
+    None: return None`."""
+    constant = [v for v, _ in returned if v.const is not None]
+    others = [(v, conditions) for v, conditions in returned if v.const is None]
+    if not constant or len(others) < 2:
+        return None
+    above = _above([conditions for _, conditions in others])
+    if any(divergence_of(c) is not None for _, conditions in others for c in conditions[above:]):
+        return None
+    found = _settled([v for v, _ in others])
+    return join([found, *constant]) if found is not None else None
+
+
+def _above(ways: Sequence[tuple[Formula, ...]]) -> int:
+    """How many conditions several places have in common, from the outermost on."""
+    for depth, row in enumerate(zip(*ways, strict=False)):
+        if any(condition != row[0] for condition in row):
+            return depth
+    return min(map(len, ways))
 
 
 def _settled(values: list[Value]) -> Value | None:
