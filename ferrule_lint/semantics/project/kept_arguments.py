@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _LISTS = frozenset({"list", "tuple", "ModuleList", "CallbackList", "filter", "sorted", "reversed"})
 #: what a class of a library is told by among ids of the project's
 _LIBRARY = "="
-#: classes of which one parameter is said to be; with more nothing is
+#: classes of which one parameter is said to be, and its items, which are all there; with more nothing is
 _MOST_CLASSES = 3
+_MOST_OF_ITEMS = 6
 #: assignments to a name, or returns of a function, that are looked at; with more nothing is known of it
 _MOST_SOURCES = 8
 
@@ -127,9 +128,15 @@ def _found(analysis: Analysis, function: FunctionInfo, name: str) -> Given:
     own_items, library_items = _own(items), _of_library(items)
     if certain and not (_of_library(instances) and _own(instances)):
         own = _few(_own(instances))
-        return Given(own, _few(own_items), _few(classes), _few(functions), _of_library(instances), library_items)
+        return Given(
+            own, _few(own_items, _MOST_OF_ITEMS), _few(classes), _few(functions), _of_library(instances), library_items
+        )
     # many things have a method of one name, and a class one constructor
-    return Given(items=_few(own_items), library_items=library_items) if function.name == "__init__" else Given()
+    return (
+        Given(items=_few(own_items, _MOST_OF_ITEMS), library_items=library_items)
+        if function.name == "__init__"
+        else Given()
+    )
 
 
 def _own(found: Iterable[str]) -> set[str]:
@@ -143,8 +150,8 @@ def _of_library(found: Iterable[str]) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
-def _few(found: set[_Id]) -> tuple[_Id, ...]:
-    return tuple(sorted(found)) if len(found) <= _MOST_CLASSES else ()
+def _few(found: set[_Id], most: int = _MOST_CLASSES) -> tuple[_Id, ...]:
+    return tuple(sorted(found)) if len(found) <= most else ()
 
 
 class _Place(NamedTuple):
