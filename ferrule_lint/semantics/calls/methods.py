@@ -31,7 +31,7 @@ from ferrule_lint.semantics.walk.binding import held_class
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
-from ferrule_lint.semantics.walk.frame import Frame
+    from ferrule_lint.semantics.walk.frame import Frame
 
 #: how many elements a tensor has, which is nothing of what is in it
 COUNTS = frozenset({"numel", "nelement"})

@@ -197,22 +197,16 @@ def _counts_checkpoints(frame: Frame) -> bool:
 
 def _repeated(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> Event | Loop:
     """The event, or a loop of it where an argument tells how often it is issued, or what for."""
-    if (
-        model.rounds is not None
-        and (expr := arguments.expression(model.rounds.name, model.rounds.position)) is not None
-    ):
+    rounds, each = model.rounds, model.for_each
+    if rounds is not None and (expr := arguments.expression(rounds.name, rounds.position)) is not None:
         value = arguments.value_of(expr) or UNKNOWN
         return _loop(frame, event, expr, value.divergence, frozenset(d for d in value.deps if d[1] not in HOLDS))
-    each = model.for_each
     if each is not None and (expr := arguments.expression(each.name, each.position)) is not None:
         value = arguments.value_of(expr) or UNKNOWN
         # a tensor is reduced at once, however many items it has, and what a caller passes may be one
         is_dict = each not in model.same_shape
-        trip = (
-            rounds_of(value)
-            if is_dict or value.slots is not None or (value.length and value.length.own_entry)
-            else None
-        )
+        entered = value.length is not None and value.length.own_entry
+        trip = rounds_of(value) if is_dict or value.slots is not None or entered else None
         deps = length_deps(value) if is_dict else NO_DEPS
         return _loop(frame, event, expr, trip, deps) if trip is not None or deps else event
     return event

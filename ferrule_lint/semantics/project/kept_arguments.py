@@ -125,18 +125,13 @@ def _found(analysis: Analysis, function: FunctionInfo, name: str) -> Given:
             items |= found
         else:
             certain = False
-    own_items, library_items = _own(items), _of_library(items)
-    if certain and not (_of_library(instances) and _own(instances)):
-        own = _few(_own(instances))
-        return Given(
-            own, _few(own_items, _MOST_OF_ITEMS), _few(classes), _few(functions), _of_library(instances), library_items
-        )
+    held = _few(_own(items), _MOST_OF_ITEMS)
+    own = _own(instances)
+    if certain and not (len(own) < len(instances) and (own or classes or functions)):
+        told = _of_library(instances), _of_library(items)
+        return Given(_few(own), held, _few(classes), _few(functions), *told)
     # many things have a method of one name, and a class one constructor
-    return (
-        Given(items=_few(own_items, _MOST_OF_ITEMS), library_items=library_items)
-        if function.name == "__init__"
-        else Given()
-    )
+    return Given(items=held, library_items=_of_library(items)) if function.name == "__init__" else Given()
 
 
 def _own(found: Iterable[str]) -> set[str]:
