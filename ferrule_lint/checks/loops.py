@@ -14,7 +14,7 @@ from ferrule_lint.semantics.divergence.reach import can_run, way_to
 from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import divergence_of
-from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.lattice import Divergence, taken_with_all
 from ferrule_lint.semantics.domain.trace import (
     CallTerm,
     Choice,
@@ -32,9 +32,7 @@ def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
     for loop in choices_and_loops(root):
         if type(loop) is not Loop or loop.trip is None or _order_says_it(loop) or retried.gets_through(loop):
             continue
-        trip = loop.trip
-        if trip.own_entry and takes_each(loop.body):
-            trip = trip._replace(confidence=Confidence.MEDIUM)
+        trip = taken_with_all(loop.trip) if takes_each(loop.body) else loop.trip
         others = not_the_last(loop.body)
         lenient = trip.kind in ("host", "data")
         for least in (Confidence.MEDIUM, Confidence.LOW):

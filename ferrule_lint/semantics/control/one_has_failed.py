@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk, way_to
+from ferrule_lint.facts.walk import walk, way_to
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control.failing import outer_name
+from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import shown
@@ -61,13 +62,13 @@ def _under_flag(frame: Frame, handler: f.Handler, attempt: f.Body) -> f.Call | N
     }
     if not kept or frame.function is None or not attempt:
         return None
-    place = next((s.line for s in attempt if s.line), 0)
-    way = way_to(frame.function.body, (place, 1))
-    behind = next((block[i + 1 :] for block, i in reversed(way) if type(block[i]) is f.Try), ())
+    way = way_to(frame.function.body, (attempt[0].line, 1))
+    tries = ((block[i], block[i + 1 :]) for block, i in way)
+    behind = next((rest for s, rest in tries if type(s) is f.Try and s.body is attempt), ())
     for s in behind[:_NEAR]:
         if type(s) is f.If and (arm := _arm_of_failure(s, kept)) is not None:
             return _meeting(frame, arm)
-        if any(type(t) is f.Name and t.id in kept for part in statements((s,)) for t in _targets(part)):
+        if any(any(assigning((s,), name)) for name in kept):
             return None  # what it holds now may be agreed on
     return None
 
@@ -75,10 +76,6 @@ def _under_flag(frame: Frame, handler: f.Handler, attempt: f.Body) -> f.Call | N
 def _tells(value: f.Expr | None, caught: str | None) -> bool:
     """Whether what a handler keeps is a constant or the exception itself."""
     return type(value) is f.Const or (type(value) is f.Name and value.id == caught)
-
-
-def _targets(s: f.Stmt) -> tuple[f.Expr, ...]:
-    return s.targets if type(s) is f.Assign else ()
 
 
 def _arm_of_failure(s: f.If, kept: dict[str, f.Expr | None]) -> f.Body | None:

@@ -26,7 +26,7 @@ from ferrule_lint.semantics.domain.dependences import (
     without,
 )
 from ferrule_lint.semantics.domain.joins import computed, join
-from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
+from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, taken_with_all, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, root_name
 
 if TYPE_CHECKING:
@@ -326,9 +326,7 @@ def _is_written_out(frame: Frame, display: f.Expr) -> bool:
 def _of_all(length: Divergence | None) -> Divergence | None:
     """Why as many items as there are differ in number, where a tensor is made of all: also of an entry of a dict that
     only some ranks have."""
-    if length is None or not length.own_entry:
-        return length
-    return length._replace(confidence=Confidence.MEDIUM, own_entry=False)
+    return taken_with_all(length) if length is not None else None
 
 
 def counted(value: Value) -> Deps:

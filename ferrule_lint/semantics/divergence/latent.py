@@ -51,7 +51,7 @@ from ferrule_lint.semantics.domain.dependences import (
     recast,
     told_from_zero,
 )
-from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, taken_with_all
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
 from ferrule_lint.semantics.domain.trace import (
@@ -296,8 +296,8 @@ def raise_or_pass_on(
             if found is not None:
                 if found.kind == "rank" and latent.event.p2p:
                     continue  # how much a rank sends and how much the next one receives follow from their places
-                if latent.each and found.own_entry:
-                    found = found._replace(confidence=Confidence.MEDIUM)
+                if latent.each:
+                    found = taken_with_all(found)
                 if latent.needs == "trips" and found.empty and rounds_of(value) is None:
                     found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
                 by_items = how == ITERATED or found is value.length

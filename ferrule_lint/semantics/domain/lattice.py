@@ -267,6 +267,11 @@ def entry_of_one(found: Divergence) -> Divergence:
     return found.at_most(Confidence.LOW)._replace(own_entry=own)
 
 
+def taken_with_all(found: Divergence) -> Divergence:
+    """The same where all items are taken, whatever they are: what may be passed over elsewhere counts here."""
+    return found._replace(confidence=Confidence.MEDIUM, own_entry=False) if found.own_entry else found
+
+
 def worse(a: Divergence | None, b: Divergence | None) -> Divergence | None:
     """The joint divergence of two sources: both axes; of the chains the more certain one."""
     if a is None or b is None:

@@ -10,7 +10,7 @@ from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, entered_by, read, recast, still_part
 from ferrule_lint.semantics.domain.joins import join2, settled
-from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, entry_of_one, worse
 from ferrule_lint.semantics.domain.targets import (
     ExternalTarget,
     FunctionTarget,
@@ -58,8 +58,9 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
         if divergence.kind == "rank" and (any(s[:1] in "'\"" for s in a.slots ^ b.slots) or others):
             # entries of its own, which loops over the others pass over
             there = before.slots if before is not None and before.slots is not None else frozenset[str]()
-            own = divergence.confidence > Confidence.LOW and not others and there.isdisjoint(a.slots ^ b.slots)
-            filled = divergence.at_most(Confidence.LOW)._replace(own_entry=own)
+            filled = entry_of_one(divergence)
+            if others or not there.isdisjoint(a.slots ^ b.slots):
+                filled = filled._replace(own_entry=False)
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is not None:
         joined = picked.of_arms(_made_apart(joined, a, b, formula, divergence), a, b, divergence)

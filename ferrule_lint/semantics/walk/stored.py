@@ -143,8 +143,14 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
         frame.leave(part, value)
     elif passed:
         order = merged.unordered if base.unordered is None else None
-        added = value._replace(length=more, length_deps=counted, unordered=order, element_types=value.types, items=None)
-        added = added._replace(holds=value.external)
+        added = value._replace(
+            length=more,
+            length_deps=counted,
+            unordered=order,
+            element_types=value.types,
+            holds=value.external,
+            items=None,
+        )
         frame.leave(f"{place}{given.ENTRIES}", contained(added)._replace(divergence=None, const=None, target=None))
     if frame.self_name and place.startswith(frame.self_name + "."):
         frame.also_left(place.partition(".")[2], merged)

@@ -55,6 +55,11 @@ def _makes_lists(value: f.Expr) -> bool:
     return type(value.args[0]) is f.Name and value.args[0].id == "list"
 
 
+def _some_of(value: Value, base: Value) -> Value:
+    """Some of the items of a list, which are a list of the same."""
+    return value._replace(types=base.types, element_types=base.element_types, external=None, holds=base.holds)
+
+
 def subscript(frame: Frame, e: f.Subscript) -> Value:
     place = place_name(e.base)
     if type(e.index) is f.Const and place:
@@ -148,18 +153,14 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
         if shares.is_even(frame, e.index) or base.multiple or shares.dealt_in_turn(frame, e.base, e.index):
-            return value._replace(
-                uniform=False, types=base.types, element_types=base.element_types, external=None, holds=base.holds
-            )
+            return _some_of(value, base)._replace(uniform=False)
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
         if shares.is_hidden(frame, e.index):
             share = share.at_most(Confidence.LOW)
-        return value._replace(
-            length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
-            external=None, holds=base.holds,
-            emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks
-        )  # fmt: skip
+        # there is nothing only if there are fewer items than ranks
+        emptiness = share.at_most(Confidence.LOW)
+        return _some_of(value, base)._replace(length=share, uniform=False, divergence=None, emptiness=emptiness)
     dealt = only(index.deps, DEALT, FLOWS) if not base.multiple else NO_DEPS
     if _takes_no_rows(e):
         return Value(uniform=True)
@@ -168,25 +169,19 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         lengths = base.length_deps
         if dealt and shares.deals_out(frame, e.base, e.index):
             lengths |= dealt
-        return value._replace(
+        return _some_of(value, base)._replace(
             unordered=base.unordered,
             in_order=base.in_order,
             length=None if base.length is not None and shares.cut_alike(frame, e.index) else base.length,
             length_deps=lengths,
-            types=base.types,
-            element_types=base.element_types,
-            holds=base.holds,
             external=base.external if base.external == batch_fields.SIZE and leading else None,
             multiple=shares.cut_to_multiple(frame, e.base, e.index),
         )
     if index.divergence is not None and not base.multiple and selection.deals(frame, e.index, index):
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
-        return value._replace(
-            length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
-            external=None, holds=base.holds,
-            emptiness=share.at_most(Confidence.LOW),
-        )  # fmt: skip
+        emptiness = share.at_most(Confidence.LOW)
+        return _some_of(value, base)._replace(length=share, uniform=False, divergence=None, emptiness=emptiness)
     if dealt and shares.dealt(frame, e.base):
         value = value._replace(length_deps=value.length_deps | dealt)
     if value.deps:
