@@ -44,15 +44,23 @@ def _is_done_once(analysis: Analysis, finding: Finding) -> bool:
     for function, call in calls_at(analysis, finding.path, *place):
         body = statements(function.body) if function is not None else []
         tests = [s for s in body if type(s) is f.If and not s.orelse and _does(s, render(call))]
-        within = [s for s in tests if _holds(s, place[0])]
-        loops = [s for s in body if (type(s) is f.For or type(s) is f.While) and _holds(s, place[0])]
-        for name in {_asked_none(part) for s in within for part, holds in told_parts(s.test, True) if holds} - {""}:
-            behind = [s for s in tests if s.line > place[0] and _asked_none(s.test) == name]
-            reset = any(type(s) is f.Assign and s.value == _NONE and name in map(place_name, s.targets)
-                        and _holds(loop, s.line) for loop in loops for s in body)  # fmt: skip
-            if behind and not reset and any(not _holds(loop, behind[0].line) for loop in loops):
-                return function is not None and _is_set_within(function, name)
+        for behind in tests:
+            name = _asked_none(behind.test)
+            loops = [s for s in body if (type(s) is f.For or type(s) is f.While) and not _holds(s, behind.line)]
+            for within in tests if name and function is not None and _is_set_within(function, name) else ():
+                around = [loop for loop in loops if loop.line < within.line < behind.line and _holds(loop, within.line)]
+                asks = any(holds and _asked_none(part) == name for part, holds in told_parts(within.test, True))
+                is_one = _holds(within, place[0]) or _holds(behind, place[0])
+                if around and asks and is_one and not any(_resets(loop, name) for loop in around):
+                    return True
     return False
+
+
+def _resets(loop: f.Stmt, name: str) -> bool:
+    """Whether a round of a loop makes a variable None again."""
+    return any(
+        type(s) is f.Assign and s.value == _NONE and name in map(place_name, s.targets) for s in statements((loop,))
+    )
 
 
 _NONE = f.Const("None")

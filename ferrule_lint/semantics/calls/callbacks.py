@@ -49,6 +49,9 @@ def mapped(frame: Frame, arguments: Arguments) -> Value:
         unordered=iterable.unordered,
         element_types=result.types,
         holds=result.external,
+        shape=result.shape,
+        uneven_last=result.shape is not None,
+        shape_deps=result.shape_deps,
     )
 
 

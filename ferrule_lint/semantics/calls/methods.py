@@ -251,6 +251,9 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     if last_name(e.func) == "add" and len(e.args) == 1 and known.container:
         met = grouping.of_member(frame, e.args[0], place, added, e.pos)
         known = known._replace(length=worse(known.length, met))
+    if last_name(e.func) == "extend" and len(arguments.values) == 1 and (items := arguments.values[0].items):
+        own = only(join(items).deps, FLOWS, FLOWS)  # `kept.extend([x])`: of what size callers know
+        added = added._replace(shape_deps=added.shape_deps | own, uneven_last=added.uneven_last or bool(own))
     of_numbers = last_name(e.func) == "add" and any(numbers(a) for a in e.args)
     if of_numbers:
         known = known._replace(unordered=None)
@@ -259,6 +262,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     filled(frame, place, known, added, e.pos, last_name(e.func), _slots(e, known, arguments), of_numbers, evened.filled)
     if evened.multiple:
         frame.env[place] = frame.env[place]._replace(multiple=True)
+    if type(base) is f.Subscript:
+        _in_own_dict(frame, base, place)
     return UNKNOWN
 
 
@@ -315,7 +320,9 @@ def _put_in(
     step = frame.step("flow", pos, f"`{place}` gets items on some ranks only")
     in_rounds = method != "__setitem__"  # an entry is made once, in however many rounds
     if divergence is None or divergence.kind == "rank" or slots is not None:
-        divergence = frame.round_divergence() if in_rounds else None
+        of_rank = passed and by_path is not None and by_path.kind == "rank" and place not in frame.filled_alike
+        # callers see no arms that meet
+        divergence = by_path if of_rank else frame.round_divergence() if in_rounds else None
     elif known.container and by_path and behind_exits.concerns_callers(frame, place, by_path.then(step)):
         divergence = of_round or frame.round_divergence()
     if divergence is not None and (known.container or fills or passed):
@@ -324,7 +331,7 @@ def _put_in(
     for item in (added, *(added.items or ())):  # what the host or the data says: `results.append((fine, path))`
         if item.divergence is not None and item.divergence.kind in ("data", "host"):
             data = worse(data, item.divergence)
-    if method == "append" and not of_numbers and (own := only(added.deps, FLOWS, FLOWS)):
+    if method in ("append", "extend") and not of_numbers and (own := only(added.deps, FLOWS, FLOWS)):
         added = added._replace(shape_deps=added.shape_deps | own, uneven_last=True)  # of what size callers know
     order = None
     if (known.container or passed) and not of_numbers:
@@ -396,6 +403,19 @@ def _in_its_dict(frame: Frame, place: str, value: Value) -> None:
     entries = (*((k, v) for k, v in held.entries if k != key), (key, value))
     if len(entries) <= MOST_ENTRIES:
         frame.env[name] = held._replace(entries=entries, uniform=False)
+
+
+def _in_own_dict(frame: Frame, entry: f.Subscript, place: str) -> None:
+    """`self.results["loss"].append(x)`: other methods find the list under that key of the attribute."""
+    holder, value = place_name(entry.base), frame.env[place]
+    name = frame.own_attribute(holder)
+    if not name or type(entry.index) is not f.Const or not value.tells:
+        return
+    held = frame.eval(entry.base)
+    entries = (*((k, v) for k, v in held.entries if k != entry.index.text), (entry.index.text, value))
+    if len(entries) <= MOST_ENTRIES:
+        frame.env[holder] = held._replace(entries=entries, uniform=False)
+        frame.also_left(name, frame.env[holder])
 
 
 def _is_on_each_way(frame: Frame, place: str) -> bool:

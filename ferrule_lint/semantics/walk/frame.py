@@ -42,8 +42,8 @@ _MANY_PLACES = 500
 _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING}
 #: what is collected in a frame
 _COLLECTED = (
-    "_set_under", "aliases", "appended", "attempts", "conditions", "decorated", "definitions", "env", "escapes",
-    "exchanged",
+    "_set_under", "aliases", "appended", "attempts", "captured", "conditions", "decorated", "definitions", "env",
+    "escapes", "exchanged",
     "filled_alike", "for_batches",
     "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
@@ -131,6 +131,7 @@ class Frame:
         "appended",
         "asked",
         "attempts",
+        "captured",
         "clock",
         "closure",
         "conditions",
@@ -179,6 +180,7 @@ class Frame:
         "self_name",
         "self_writes",
         "sharded",
+        "shared",
         "sized",
         "skipped",
         "stage_tests",
@@ -261,6 +263,9 @@ class Frame:
         self.given: set[str] = set()
         self.left_in: dict[str, Value] = {}
         self.surely: set[str] = set()
+        #: variables of functions around it, by their names for callers, and which of them it sets: `captured`
+        self.captured: dict[str, str] = {}
+        self.shared: frozenset[str] = NOTHING
         self.in_module = False
         #: whether gradients are followed here, in how many blocks without, and what was found; see `participation`
         self.gradients = False
@@ -364,7 +369,7 @@ class Frame:
             name = place.partition(".")[2]
             value = self.analysis.as_state(self, place, value)
             self.part_writes[name] = join2(self.part_writes.get(name, value), value)
-        elif self.given:
+        elif self.given or self.captured:
             self.leave(place, value)
 
     def own_attribute(self, place: str) -> str:
@@ -387,7 +392,7 @@ class Frame:
             self.also_left(name, value)
         elif self.light and own == self.self_name and name.count(".") == 1:
             self.part_writes[name] = join2(self.part_writes.get(name, value), value)
-        elif self.given:
+        elif self.given or self.captured:
             self.leave(place, value)
 
     def renew(self, place: str) -> int:
@@ -403,16 +408,22 @@ class Frame:
     def leave(self, place: str, value: Value) -> None:
         """Something is put into a place that may be a part of what was passed."""
         root = root_of(place)
-        if root not in self.given:
+        if root in self.captured and root not in self.given:
+            if root == place and root not in self.shared:
+                return
+            known_as = self.captured[root] + place[len(root) :]
+        elif root not in self.given:
             return
-        if root == place:
+        elif root == place:
             self.given.discard(place)  # from here on the name stands for something else
             return
-        known = None if self._set_again(place) else self.left_in.get(place)
+        else:
+            known_as = place
+        known = None if self._set_again(place) else self.left_in.get(known_as)
         if not self.conditions and not self.loop_depth:
-            self.surely.add(place)
+            self.surely.add(known_as)
         value = self.analysis.as_state(self, place, value)
-        self.left_in[place] = value if known is None else join2(known, value)
+        self.left_in[known_as] = value if known is None else join2(known, value)
 
     def _set_again(self, name: str) -> bool:
         """Whether an attribute of the instance is set here on every way on which it was set before."""

@@ -22,10 +22,10 @@ from ferrule_lint.semantics.domain.dependences import FLOWS, NOTHING, root_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Latent
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.options import passed
-from ferrule_lint.semantics.walk import aliases, state, stored
+from ferrule_lint.semantics.walk import aliases, captured, state, stored
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -43,12 +43,15 @@ ENTRIES = "[=]"
 def enter(frame: Frame, function: FunctionInfo) -> None:
     """The parameters of a function stand for what was passed."""
     frame.given = {p.name for p in function.parameters if p.kind != "*"}
+    captured.enter(frame, function)
 
 
 def stands_for_passed(frame: Frame, place: str) -> bool:
     """Whether a place is a parameter or a part of one, other than an attribute of the instance itself, which `state`
     follows."""
     root = root_of(place)
+    if root in frame.captured:
+        return True
     return root in frame.given and not (root == frame.self_name and place.count(".") <= 1)
 
 
@@ -78,15 +81,19 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, receiver: bo
     with frame.recording():  # that a property of what is passed is looked at again is no event
         for place, value in summary.left_in.items():
             root = root_of(place)
+            now = of_parameters(frame, value, summary, bound, call.pos)
+            if captured.is_mark(root):
+                surely = place in summary.surely and last_name(call.func) == summary.function.name
+                captured.after_call(frame, place, now, surely, call)
+                continue
             expr = passed(call, summary.function, receiver, root)
             if expr is not None and place_name(expr):
-                now = of_parameters(frame, value, summary, bound, call.pos)
                 own = receiver and root == summary.function.parameters[0].name
                 if place in (root + ITEMS, root + ENTRIES) and _is_entry(
                     frame, summary.function, call, receiver, root, now
                 ):
                     continue
-                _leave(frame, expr, place[len(root) :], now, place in summary.surely, call, own)
+                leave(frame, expr, place[len(root) :], now, place in summary.surely, call, own)
 
 
 def _is_entry(frame: Frame, function: FunctionInfo, call: f.Call, receiver: bool, parameter: str, now: Value) -> bool:
@@ -105,7 +112,7 @@ def _is_entry(frame: Frame, function: FunctionInfo, call: f.Call, receiver: bool
     return found
 
 
-def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call: f.Call, own: bool) -> None:
+def leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call: f.Call, own: bool) -> None:
     for suffix, method in ((ITEMS, "append"), (ENTRIES, "__setitem__")):
         if rest.endswith(suffix):
             _add(frame, part_of(expr, rest[: -len(suffix)]), now, call, own, method)
@@ -127,11 +134,18 @@ def part_of(expr: f.Expr, rest: str) -> f.Expr:
     return f.Subscript(expr, f.Const(key[:-1]), pos) if bracket else expr
 
 
+def place_of_item(target: f.Expr) -> str:
+    """A place, or an entry of one whose key is written out: `history["loss"]`."""
+    if type(target) is f.Subscript and type(target.index) is f.Const and (holder := place_name(target.base)):
+        return f"{holder}[{target.index.text}]"
+    return place_name(target)
+
+
 def _set(frame: Frame, target: f.Expr, now: Value, surely: bool) -> None:
     place = place_name(target)
     known = frame.read(place) or _in_record(frame, place)
-    now = now._replace(const=None)
     if not surely:
+        now = now._replace(const=None)
         if known is None and not _tells(now):
             return
         now = join2(frame.eval(target) if known is None else known, now)._replace(const=None, items=None)
@@ -150,8 +164,8 @@ def _in_record(frame: Frame, place: str) -> Value | None:
 def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call, own: bool, method: str) -> None:
     from ferrule_lint.semantics.calls import methods
 
-    place = place_name(target)
-    if _tells(added):
+    place = place_of_item(target)
+    if place and _tells(added):
         methods.filled(frame, place, frame.read(place) or frame.eval(target), added, call.pos, method, of_object=own)
 
 
@@ -168,13 +182,19 @@ def of_field(frame: Frame, place: str, value: Value) -> Value:
     """A field of a parameter, or of a field of one: it depends on what the caller has put there."""
     if not place or root_of(place) not in frame.given or place.rpartition(".")[2] in _OF_TENSORS:
         return value
-    data = value.data is not None and not value.data.assumed  # what the function takes it for, its caller may know
+    # what the function takes it for, its caller may know; and of what size what methods have put under a key is
+    data = value.data is not None and not value.data.assumed and not (place[-1] == "]" and _attribute(frame, place))
     known = value.divergence or data or value.presence or value.uniform or value.const or value.group
     if known or value.module or value.loader:
         return value
-    if root_of(place) == frame.self_name and not _is_matter_of_calls(frame, frame.own_attribute(place)):
+    if root_of(place) == frame.self_name and not _is_matter_of_calls(frame, _attribute(frame, place)):
         return value
     return value._replace(deps=value.deps | {(place, FLOWS)})
+
+
+def _attribute(frame: Frame, place: str) -> str:
+    """The attribute of the instance that a place is, or is an entry of."""
+    return frame.own_attribute(place.partition("[")[0])
 
 
 def _is_matter_of_calls(frame: Frame, name: str) -> bool:

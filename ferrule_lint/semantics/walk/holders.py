@@ -141,7 +141,13 @@ class Holders:
         if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()) or is_member(const):
             const = None  # set again from outside, more often than not
         target = None if type(value.target) is MethodTarget else value.target
-        entries = tuple([(k, v) for k, v in value.entries if v.data is None or v.tells or v.target is not None])
+        entries = tuple(
+            [
+                (k, v._replace(deps=NO_DEPS, shape_deps=NO_DEPS, length_deps=NO_DEPS, presence_deps=NO_DEPS))
+                for k, v in value.entries
+                if v.data is None or v.tells or v.target is not None
+            ]
+        )
         return value._replace(
             entries=entries, keyed=None,
             length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None, apart=None,

@@ -46,6 +46,7 @@ def result_of(frame: Frame) -> Value:
             element_types=result.types, holds=result.external, data=result.data, unordered=frame.yielded_order,
             length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
                 (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module, counts=counts(values),
+            shape=result.shape, uneven_last=result.shape is not None,  # each item has a size of its own
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up

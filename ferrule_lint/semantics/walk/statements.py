@@ -8,6 +8,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import methods
 from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends, registered
 from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
 from ferrule_lint.semantics.data.filled_sets import is_empty_set, is_of_numbers
@@ -30,6 +31,7 @@ from ferrule_lint.semantics.walk import (
     behind_exits,
     counters,
     divisible,
+    given,
     handed_back,
     in_place,
     kept_tests,
@@ -155,6 +157,11 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         if fuller is not joined:
             bind(frame, s.target, fuller)
             return
+        place, pos = place_name(s.target), position(s.target)
+        if place and pos and _is_list(s.value) and given.stands_for_passed(frame, place):
+            added, method = (join(new.items), "append") if new.items else (new, "extend")
+            methods.filled(frame, place, old, added, pos, method)
+            return
     if old.layout is not None:  # a tensor keeps its size, whatever is added in place
         joined = joined._replace(
             shape=old.shape,
@@ -192,6 +199,10 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         stored.store_item(frame, s.target, joined, grouped=True)
     else:
         bind(frame, s.target, joined)
+
+
+def _is_list(expr: f.Expr) -> bool:
+    return (type(expr) is f.Sequence or type(expr) is f.Comprehension) and expr.kind == "list"
 
 
 def _step_of(s: f.Assign) -> f.AugAssign | None:

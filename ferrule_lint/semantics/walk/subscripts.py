@@ -69,6 +69,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             return read_entries.made(frame, place, e, known)
     base, index = frame.eval(e.base), frame.eval(e.index)
     if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
+        if place and frame.own_attribute(place):
+            entry = given.of_field(frame, f"{place}[{e.index.text}]", entry)
         return read_entries.made(frame, place, e, entry)
     if base.entries and type(e.index) is not f.Const and is_table(v for _, v in base.entries):
         return Value(target=SeveralTarget(tuple(v for _, v in base.entries)), divergence=index.divergence)
