@@ -15,6 +15,7 @@ from ferrule_lint.semantics.calls import (
     in_one_piece,
     own_padders,
     passed_classes,
+    remote_calls,
     sharded_only,
 )
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
@@ -118,7 +119,8 @@ def _call(
     guesses = any(e.assumed for e in summary.events)
     if guesses and not all(e.assumed for e in summary.events) and forwards.is_elsewhere(frame):
         summary = analysis.summaries.guessed(summary)
-    if summary.events and not _is_given_one_piece(frame, summary, call):
+    told = bool(summary.events) and remote_calls.tell_all(analysis, function)
+    if summary.events and not told and not _is_given_one_piece(frame, summary, call):
         best = max(e.confidence for e in summary.events)
         if all(e.assumed for e in summary.events) and forwards.is_elsewhere(frame):
             best = confidence = Confidence.LOW

@@ -99,6 +99,8 @@ class Gathering:
                 model = replace(model, wraps="shards")
             if model is not None and shards and own_wrapping.is_for_ddp(self._analysis, module, owner, call):
                 model = replace(model, wraps="ddp", configured=False)
+        if model is not None and model.unless is not None and (model.unless.name, f.Const("True")) in call.keywords:
+            return
         if model is not None and not serves and _tells_sharding(self._analysis, model, (module, owner), call):
             seen.sites.append(site)
             self._any_module(site, serves, model.configured)
