@@ -15,7 +15,6 @@ from ferrule_lint.semantics.calls import (
     in_one_piece,
     own_padders,
     passed_classes,
-    remote_calls,
     sharded_only,
 )
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
@@ -119,7 +118,7 @@ def _call(
     guesses = any(e.assumed for e in summary.events)
     if guesses and not all(e.assumed for e in summary.events) and forwards.is_elsewhere(frame):
         summary = analysis.summaries.guessed(summary)
-    told = bool(summary.events) and remote_calls.tell_all(analysis, function)
+    told = bool(summary.events) and function.traits.tells_workers
     if summary.events and not told and not _is_given_one_piece(frame, summary, call):
         best = max(e.confidence for e in summary.events)
         if all(e.assumed for e in summary.events) and forwards.is_elsewhere(frame):

@@ -12,22 +12,18 @@ decided to call it: the first rank alone runs the program around it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name, words
 
-if TYPE_CHECKING:
-    from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.project.entities import FunctionInfo
-
 _RANK = re.compile(r"(^|_)rank$|^is_(driver|main|master|first)\w*$")
 
 
-def tell_all(analysis: Analysis, function: FunctionInfo) -> bool:
+def tells_workers(body: f.Body, parameters: Collection[str]) -> bool:
     """Whether a function is such a method."""
-    return bool(analysis.bodies.once(_passed_on, function.body).intersection(p.name for p in function.parameters))
+    return not _passed_on(body).isdisjoint(parameters)
 
 
 def _passed_on(body: f.Body) -> frozenset[str]:
