@@ -68,10 +68,12 @@ class Gathering:
             if calls:
                 seen.calls[path] = tuple(_told(calls))
             self._in_parts = any(strategies.makes_parts(self._analysis, module, c.meant) for c in calls)
+            # who prepares a model to evaluate it, in one way or the other, trains none there
+            evaluates = any(("evaluation_mode", f.Const("True")) in c.meant.keywords for c in calls)
             for owner, number, call, meant in calls:
                 _settle(seen, meant)
                 if last_name(meant.func) in wrapping:
-                    serves = not trained and training.without_gradients(module, owner)
+                    serves = evaluates or (not trained and training.without_gradients(module, owner))
                     name = owner.qualname if owner is not None else ""
                     site = WrapSite(module.path, call.pos, shown(call), owner=name, number=number)
                     self._consider(module, owner, meant, serves, site)
