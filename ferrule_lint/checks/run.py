@@ -33,6 +33,7 @@ from ferrule_lint.checks.meant import as_it_is_meant
 from ferrule_lint.checks.modes import but_in_local_modes
 from ferrule_lint.checks.one_engine import without_those_of_one
 from ferrule_lint.checks.own_groups import among_others
+from ferrule_lint.checks.own_rounds import without_those_in_own_rounds
 from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.processes import Share, shared_out, worth
 from ferrule_lint.checks.remembered import Answers
@@ -195,7 +196,8 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
         found = without_those_behind_the_end(analysis, found)
         found = but_of_counted_rounds(analysis, without_those_alone(analysis, found))
         found = without_those_of_one(analysis, but_of_filled_up(analysis, found))
-        found = [as_it_is_meant(analysis, finding) for finding in sent_to_workers(analysis, found)]
+        found = sent_to_workers(analysis, without_those_in_own_rounds(analysis, found))
+        found = [as_it_is_meant(analysis, finding) for finding in found]
         found = [bare_way.of_one_process(analysis, finding) for finding in found]
         found = [with_wraps(analysis, of_two_programs(analysis, finding)) for finding in found]
         # what is read says where things stand but for the lines: who shows one depends on the text

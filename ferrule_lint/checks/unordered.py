@@ -19,6 +19,7 @@ from ferrule_lint.semantics.divergence.compare import Occurrence
 from ferrule_lint.semantics.domain.conditions import atoms
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, every_term, parts
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -32,7 +33,7 @@ _ENDINGS = ("destroy_process_group", "abort")
 def check(frame: Frame, trace: Trace, function: str, body: f.Body) -> Iterator[Finding]:
     """A finding for each thread that a function starts: at what it issues meanwhile itself, or another thread does."""
     if frame.function is not None and frame.function.name == "__del__":
-        yield from _of_collector(trace, function)
+        yield from _of_collector(frame, trace, function)
     for started in meanwhile.started_in(frame, trace, body):
         theirs = _by_group(frame, started)
         if theirs and meanwhile.is_several(frame, started, body):
@@ -126,13 +127,24 @@ def _finding(frame: Frame, started: Started, theirs: Event, here: Occurrence, gr
     return finding(_CODE, message, divergence, [here], (), function, Confidence.MEDIUM)
 
 
-def _of_collector(trace: Trace, function: str) -> Iterator[Finding]:
-    """What a destructor issues: when it runs is up to the garbage collector of each rank."""
+def _of_collector(frame: Frame, trace: Trace, function: str) -> Iterator[Finding]:
+    """What a destructor issues: when it runs is up to the garbage collector of each rank. Where the object has started
+    the other processes itself, it is the only one: its last word is an order, which they wait for."""
+    alone = _has_started_the_others(frame)
     for term in _issuing(trace):
         for event in filter(_is_plain, _events(term)):
+            if alone and event.op.startswith("broadcast"):
+                continue
             note = "run by the garbage collector, at a time of its own"
             why = (Step("source", term.path, term.pos[0], term.pos[1], note),)
             divergence = Divergence(event.axes, "host", why, Confidence.MEDIUM)
             message = f"`{event.op}` is issued by a destructor: when it runs differs between ranks"
             yield finding(_CODE, message, divergence, [_occurrence(term, event)], (), function, Confidence.MEDIUM)
             return
+
+
+def _has_started_the_others(frame: Frame) -> bool:
+    """Whether the constructor starts processes, and then the group that this one and they are in."""
+    made = frame.analysis.names.method(frame.self_class, "__init__") if frame.self_class is not None else None
+    called = {last_name(call.func) for call in made.calls} if made is not None else set()
+    return {"Process", "start", "init_process_group"} <= called

@@ -88,8 +88,8 @@ def _is_order(analysis: Analysis, finding: Finding, orders: _Orders) -> bool:
 
 
 def _is_heard_beside(analysis: Analysis, finding: Finding) -> bool:
-    """Whether what an arm of a test of the rank sends is an order which the other arm, by a call, hears in a loop, in
-    whichever file that lies: `if comm.rank == 0: comm.bcast(STOP)`, `else: self.wait_for_orders()`."""
+    """Whether what an arm of a test of the rank sends is an order which the other arm hears in a loop, there or by a
+    call, in whichever file that lies: `if comm.rank == 0: comm.bcast(STOP)`, `else: self.wait_for_orders()`."""
     place = (finding.span.line, finding.span.column)
     sent = {(e.op, frozenset(e.axes)) for e in finding.events}
     for function, _ in calls_at(analysis, finding.path, *place):
@@ -97,10 +97,24 @@ def _is_heard_beside(analysis: Analysis, finding: Finding) -> bool:
             if type(term) is not Choice or not asks_for_rank(term.formula):
                 continue
             for arm, other in ((term.body, term.orelse), (term.orelse, term.body)):
-                issued = any(type(t) is Event and t.pos[:2] == place for t in every_term(arm))
-                if issued and sent <= {(e.op, e.axes) for e in _heard_by_calls(analysis, other)}:
+                issued = {type(t) for t in every_term(arm) if isinstance(t, Event | CallTerm) and t.pos[:2] == place}
+                by_calls = _heard_by_calls(analysis, other) if Event in issued else ()
+                there = _heard_in_loops(other) if CallTerm in issued and _has_last_word(arm, sent) else ()
+                if issued and sent <= {(e.op, e.axes) for e in (*by_calls, *there)}:
                     return True
     return False
+
+
+def _has_last_word(arm: Trace, sent: set[tuple[str, Axes]]) -> bool:
+    """Whether an arm ends by sending what its calls have sent."""
+    return bool(arm) and type(arm[-1]) is Event and {(arm[-1].op, arm[-1].axes)} == sent
+
+
+def _heard_in_loops(arm: Trace) -> Iterator[Event]:
+    """What the loops of an arm hear, with which it begins."""
+    for term in arm:
+        if type(term) is Loop and term.polls and _asks_what_it_heard(term.body):
+            yield from _first_of_a_round(term.body)
 
 
 def _heard_by_calls(analysis: Analysis, arm: Trace) -> Iterator[Event]:

@@ -60,6 +60,8 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     if type(expr) is f.Sequence:
         for element in expr.elements:
             make_uniform(frame, element, axes)
+            for sent in _entries(frame, element):
+                make_uniform(frame, sent, axes)
         return
     while type(expr) is f.Attr and expr.attr in ("data", "grad"):
         expr = expr.base
@@ -80,6 +82,14 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     aliases.shared(
         frame, place, lambda other: make_uniform(frame, other, axes), lambda: _agree_on(frame, agreed, place, axes)
     )
+
+
+def _entries(frame: Frame, expr: f.Expr) -> tuple[f.Expr, ...]:
+    """What a dict is written with that goes out in a list which nobody keeps (`broadcast_object_list([meta], src=0)`):
+    only the sender calls that, and what it has in hand is what the others get."""
+    body = frame.function.body if frame.function is not None else ()
+    made = frame.analysis.bodies.assigned(body, expr.id) if type(expr) is f.Name else [expr]
+    return made[0].values if len(made) == 1 and type(made[0]) is f.DictDisplay else ()
 
 
 def fill(frame: Frame, expr: f.Expr | None) -> None:

@@ -500,8 +500,22 @@ def _isinstance(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _hasattr(frame: Frame, arguments: Arguments) -> Value:
+    if _asks_for_inner(arguments):
+        return Value(uniform=True, const="True")
     parted = sorts.asked(frame, arguments)
     return Value(divergence=parted) if parted is not None else UNIFORM
+
+
+def _asks_for_inner(arguments: Arguments) -> bool:
+    """`hasattr(model, "module")` of what a wrapper has made that keeps its module there."""
+    asked, args = arguments.positional[:1], arguments.expr.args
+    if len(args) != 2 or type(args[1]) is not f.Const or args[1].text.strip("'\"") != "module":
+        return False
+    return bool(asked) and (asked[0].external or "").rpartition(".")[2] in _KEEP_THEIR_MODULE
+
+
+#: wrappers that have the module which they are given as `module`
+_KEEP_THEIR_MODULE = frozenset({"DistributedDataParallel", "FullyShardedDataParallel"})
 
 
 def _heappush(frame: Frame, arguments: Arguments) -> Value:

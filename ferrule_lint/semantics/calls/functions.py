@@ -118,7 +118,8 @@ def _call(
     guesses = any(e.assumed for e in summary.events)
     if guesses and not all(e.assumed for e in summary.events) and forwards.is_elsewhere(frame):
         summary = analysis.summaries.guessed(summary)
-    if summary.events and not _is_given_one_piece(frame, summary, call):
+    told = bool(summary.events) and function.traits.tells_workers
+    if summary.events and not told and not _is_given_one_piece(frame, summary, call):
         best = max(e.confidence for e in summary.events)
         if all(e.assumed for e in summary.events) and forwards.is_elsewhere(frame):
             best = confidence = Confidence.LOW

@@ -325,6 +325,7 @@ def _with_arguments(
     if not (result.deps or result.length_deps or value.divergence or value.length):
         return value
     step = frame.step("call", pos, f"returned by `{summary.display}`")
+    sizes = value.shape_deps
     if result.deps or result.length_deps:
         # what depends on a parameter of an enclosing function still does at the call of the nested one
         own = {p.name for p in summary.function.parameters} if summary.function else set()
@@ -359,7 +360,7 @@ def _with_arguments(
                     unwrapped=value.unwrapped and how not in HOLDS and not _is_module(argument),
                 )  # fmt: skip
     if result.filled and not result.length_deps:
-        value = value._replace(length=result.length, emptiness=result.emptiness, length_deps=NO_DEPS)
+        value = value._replace(length=result.length, emptiness=result.emptiness, length_deps=NO_DEPS, shape_deps=sizes)
         if result.container:
             value = value._replace(container=True, deps=contained(value).deps)
     if result.in_order:

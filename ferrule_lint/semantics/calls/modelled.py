@@ -40,7 +40,8 @@ def apply(
     if model.only_if is not None and _switched_off(model.only_if, arguments):
         return wrapped(frame, model, arguments) if model.wraps else UNKNOWN
     if model.unless is not None and _switched_on(model.unless, arguments):
-        return UNKNOWN
+        as_it_was = arguments.expression(model.wrapped.name, model.wrapped.position) if model.wrapped else None
+        return (arguments.value_of(as_it_was) if as_it_was is not None else None) or UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
     local = model.if_sharded and frame.analysis.sharding.unknown is None
     if model.if_named and not any(frame.analysis.names.mentioning(name) for name in model.if_named):

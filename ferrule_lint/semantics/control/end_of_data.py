@@ -41,6 +41,8 @@ _OF_BATCHES = re.compile(
 _EVEN = re.compile(r"^Distributed\w*Sampler$")
 #: data that every process walks for itself, and functions that deal it out
 _BY_ITSELF = re.compile(r"Iter(able)?(Dataset|DataPipe)(?!Shard)|^WebDataset$|^split_(data\w*_)?by_(node|rank)$")
+#: classes of data that nobody has read from anywhere
+_MADE_UP = re.compile(r"_?(Random|Synthetic|Fake|Dummy|Mock)(?!Crop|Sampl|Split|Subset)\w*(Dataset|DataPipe|Data)$")
 _RANK = re.compile(r"(^|_)rank$|^process_index$")
 _COUNT = re.compile(r"world_?size$|^num_(replicas|processes|shards)$|^(dp|data_parallel)_(size|degree)$")
 _SAMPLER = re.compile(r"(?i)sampler")
@@ -107,6 +109,8 @@ def _gives_batches(frame: Frame, draw: Draw) -> bool:
 def _is_uneven(frame: Frame) -> bool:
     analysis = frame.analysis
     near = [frame.module, *programs.imported(analysis, frame.module)]
+    if any(map(_is_made_up, near)):
+        return False
     if any(deals_out_evenly(analysis, module) for module in near):
         return False
     if not any(is_dealt_out(analysis, module) for module in near):
@@ -114,6 +118,17 @@ def _is_uneven(frame: Frame) -> bool:
     # what makes the loaders takes the data set from yet another file
     behind = (module for one in near[1:] for module in programs.imported(analysis, one))
     return not any(_has_data_of_its_own(module) and deals_out_evenly(analysis, module) for module in behind)
+
+
+def _is_made_up(module: ModuleInfo) -> bool:
+    """Whether a file makes its loaders for data that a class makes up (`DataLoader(RandomDataset(n))`): as much on
+    every rank."""
+    return module.mentions_like(_MADE_UP) and any(
+        last_name(call.func) == "DataLoader"
+        and any(type(a) is f.Call and _MADE_UP.match(last_name(a.func)) for a in call.args)
+        for _, calls in module.calls()
+        for call in calls
+    )
 
 
 def deals_out_evenly(analysis: Analysis, module: ModuleInfo) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, root_name
+from ferrule_lint.semantics.project import programs
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -24,12 +25,29 @@ _GENERATED = re.compile(r"generated|completion|response")
 
 #: methods of one name that are looked into; with more of them the name says nothing
 MOST_METHODS = 6
+#: what a tokenizer makes
+_OF_TEXTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _MAKES = frozenset({"ones", "zeros", "full", "empty"})
 
 
 def one_size(frame: Frame, field: str) -> bool:
     """Whether a field of a batch has one size on every rank, as collators make it."""
-    return _stacks(frame, field) or _is_set(frame, field)
+    return _stacks(frame, field) or _is_set(frame, field) or (field in _OF_TEXTS and _comes_filled_up(frame))
+
+
+def _comes_filled_up(frame: Frame) -> bool:
+    """Whether a function of another file that the file takes its loaders from fills up all texts to one size, in itself
+    or in functions within it: `tokenizer(text, padding="max_length", truncation=True)`."""
+    from ferrule_lint.semantics.sources import tokenizers  # which asks for what stands here
+
+    for module in programs.imported(frame.analysis, frame.module):
+        for function in module.functions.values():
+            if any(last_name(c.func) == "DataLoader" for c in function.calls):
+                within = [m for m in module.functions.values() if f"{m.qualname}.".startswith(f"{function.qualname}.")]
+                asked = [c for m in within for c in m.calls if tokenizers.asks_to_fill_up(c)]
+                if asked and frame.module.mentions_any(frozenset({function.name})):
+                    return all(map(tokenizers.is_of_one_size, asked))
+    return False
 
 
 def _stacks(frame: Frame, field: str) -> bool:

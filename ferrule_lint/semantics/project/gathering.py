@@ -68,10 +68,12 @@ class Gathering:
             if calls:
                 seen.calls[path] = tuple(_told(calls))
             self._in_parts = any(strategies.makes_parts(self._analysis, module, c.meant) for c in calls)
+            # who prepares a model to evaluate it, in one way or the other, trains none there
+            evaluates = any(("evaluation_mode", f.Const("True")) in c.meant.keywords for c in calls)
             for owner, number, call, meant in calls:
                 _settle(seen, meant)
                 if last_name(meant.func) in wrapping:
-                    serves = not trained and training.without_gradients(module, owner)
+                    serves = evaluates or (not trained and training.without_gradients(module, owner))
                     name = owner.qualname if owner is not None else ""
                     site = WrapSite(module.path, call.pos, shown(call), owner=name, number=number)
                     self._consider(module, owner, meant, serves, site)
@@ -99,6 +101,8 @@ class Gathering:
                 model = replace(model, wraps="shards")
             if model is not None and shards and own_wrapping.is_for_ddp(self._analysis, module, owner, call):
                 model = replace(model, wraps="ddp", configured=False)
+        if model is not None and model.unless is not None and (model.unless.name, f.Const("True")) in call.keywords:
+            return
         if model is not None and not serves and _tells_sharding(self._analysis, model, (module, owner), call):
             seen.sites.append(site)
             self._any_module(site, serves, model.configured)

@@ -10,6 +10,7 @@ from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.text import called_name, place_name
 from ferrule_lint.semantics.project.fills import Fill, fills
+from ferrule_lint.semantics.project.remote_calls import tells_workers
 from ferrule_lint.semantics.project.sent_round import sends_round
 
 #: statements that assign nothing, and end nothing
@@ -30,7 +31,7 @@ class Traits:
         said: tuple[object, ...]
         said = (self.says_nothing, self.returns, self.raises, self.returned_name, self.returns_numbers)
         said = (*said, self._compared, self.counted, tuple(self.filled.items()), self.entered)
-        return *said, self.run, self.set_again, self.sends_round
+        return *said, self.run, self.set_again, self.sends_round, self.tells_workers
 
     @cached_property
     def says_nothing(self) -> bool:
@@ -80,6 +81,11 @@ class Traits:
     def sends_round(self) -> bool:
         """Whether it sends a parameter from one rank to the others, and hands back what each has now."""
         return sends_round(self._body, self._parameters)
+
+    @cached_property
+    def tells_workers(self) -> bool:
+        """Whether it tells the workers which method to call, and calls that itself."""
+        return tells_workers(self._body, self._parameters)
 
     @cached_property
     def run(self) -> frozenset[str]:

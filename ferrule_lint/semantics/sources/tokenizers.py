@@ -38,7 +38,7 @@ def call(frame: Frame, arguments: Arguments) -> Value | None:
     texts = computed(arguments.positional[:1])
     if padding is None and not arguments.is_open:
         return _as_long_as_the_text(frame, arguments, texts)
-    if _is_of_one_size(e):
+    if is_of_one_size(e):
         data = None if texts.data is None else texts.data._replace(sized=True)
         return Value(data=data, deps=recast(texts.deps, SIZED, FLOWS, ITEM))
     if type(padding) is not f.Const or padding.text not in _TO_LONGEST:
@@ -52,7 +52,7 @@ def call(frame: Frame, arguments: Arguments) -> Value | None:
 
 def makes_one_size(call: f.Call) -> bool:
     """Whether a call is one of a tokenizer that fills up to a length and cuts what is longer."""
-    return bool(call.args) and _is_of_tokenizer(call) and _is_of_one_size(call)
+    return bool(call.args) and _is_of_tokenizer(call) and is_of_one_size(call)
 
 
 def _is_of_tokenizer(e: f.Call) -> bool:
@@ -70,10 +70,16 @@ def _is_asked_like_one(e: f.Call) -> bool:
     return any(name in ("return_tensors", "truncation") for name, _ in e.keywords)
 
 
-def _is_of_one_size(e: f.Call) -> bool:
+def is_of_one_size(e: f.Call) -> bool:
+    """Whether a tokenizer fills up all texts to one size, and cuts them to it."""
     padding, cut = _given(e, "padding"), _given(e, "truncation")
     fills = type(padding) is f.Const and padding.text in _TO_SIZE
     return fills and type(cut) is f.Const and cut.text not in _UNCUT
+
+
+def asks_to_fill_up(e: f.Call) -> bool:
+    """Whether a call says how its texts are filled up: `padding="max_length"`, `padding=True`."""
+    return _given(e, "padding") is not None
 
 
 def _given(e: f.Call, name: str) -> f.Expr | None:

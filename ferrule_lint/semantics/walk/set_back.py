@@ -38,7 +38,7 @@ def of_instance(frame: Frame, place: str) -> bool:
     set_there = [v for v in (_set_in(block, place) for block in every_block(frame.function.body)) if v]
     if not any(len(v) > 1 for v in set_there):
         return False
-    begun = [v for scope in constructors for v in _set_in(scope.body, f"{scope.own}.{name}")]
+    begun = [v[-1] for v in (_set_in(scope.body, f"{scope.own}.{name}") for scope in constructors) if v]
     return bool(begun) and all(in_body(frame.function.body, place, v) for v in begun)
 
 

@@ -8,6 +8,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import sharded_only
+from ferrule_lint.semantics.data import dropped_samples
 from ferrule_lint.semantics.data.iteration import definition, last_round
 from ferrule_lint.semantics.data.layout import is_number
 from ferrule_lint.semantics.data.module_outputs import is_output
@@ -202,6 +203,8 @@ def nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | N
         if not any(type(n) is f.Name and n.id == expr.id for n in names) or is_output(frame, loop.iterable):
             continue
         if walked.loader or (walked.data is not None and not _told_apart(loop) and not _written_out(frame, loop)):
+            if dropped_samples.are_all_there(frame):
+                return None
             note = f"`{expr.id}` may be nothing in some rounds of this rank"
             return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
     return None
