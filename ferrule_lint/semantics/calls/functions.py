@@ -41,6 +41,7 @@ from ferrule_lint.semantics.walk import (
     in_place,
     returned,
     set_by_calls,
+    sized_by_calls,
     state,
     stepped_within,
 )
@@ -98,6 +99,7 @@ def _call(
     info = _receiver_class(analysis, function, receiver)
     if frame.light:
         set_by_calls.after_call(frame, function, info, call)
+        sized_by_calls.after_call(frame, function, bound, call)
         if frame.is_unused(call):
             return UNKNOWN  # attribute layers ask for results only
         same = bound.get(name := returned.named_parameter(function))

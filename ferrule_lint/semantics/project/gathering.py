@@ -68,12 +68,14 @@ class Gathering:
             if calls:
                 seen.calls[path] = tuple(_told(calls))
             self._in_parts = any(strategies.makes_parts(self._analysis, module, c.meant) for c in calls)
-            # who prepares a model to evaluate it, in one way or the other, trains none there
-            evaluates = any(("evaluation_mode", f.Const("True")) in c.meant.keywords for c in calls)
+            # a function that prepares a model to evaluate it, in one way or the other, trains none, unless an optimizer
+            # is prepared with it
+            evaluating = {c.owner for c in calls if ("evaluation_mode", f.Const("True")) in c.meant.keywords}
+            evaluating -= {c.owner for c in calls if len(c.meant.args) > 1}
             for owner, number, call, meant in calls:
                 _settle(seen, meant)
                 if last_name(meant.func) in wrapping:
-                    serves = evaluates or (not trained and training.without_gradients(module, owner))
+                    serves = owner in evaluating or (not trained and training.without_gradients(module, owner))
                     name = owner.qualname if owner is not None else ""
                     site = WrapSite(module.path, call.pos, shown(call), owner=name, number=number)
                     self._consider(module, owner, meant, serves, site)

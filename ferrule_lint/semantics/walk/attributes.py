@@ -108,12 +108,20 @@ def _set_by_its_holder(frame: Frame, place: str, value: Value) -> Value:
         return value
     if held.types and not value.types and (value.target is None or type(value.target) is MethodTarget):
         value = value._replace(types=held.types, target=None)  # `self.meters.loss = Meter()`
-    if not (held.divergence or held.presence or held.length):
+    if not (held.divergence or held.presence or held.length or held.shape):
         return value
     divergence = held.divergence.at_most(Confidence.MEDIUM) if held.divergence is not None else None
     presence = held.presence.at_most(Confidence.MEDIUM) if held.presence is not None else value.presence
-    length = worse(value.length, held.length)
-    return value._replace(uniform=False, const=None, divergence=divergence, presence=presence, length=length)
+    length, shape = worse(value.length, held.length), worse(value.shape, held.shape)
+    return value._replace(
+        uniform=False,
+        const=None,
+        divergence=divergence,
+        presence=presence,
+        length=length,
+        shape=shape,
+        uneven_last=value.uneven_last or held.uneven_last,
+    )
 
 
 #: what an object for a group says of this process' place in it

@@ -272,7 +272,7 @@ def _held(frame: Frame, instance: Value, part: f.Expr, name: str, own: bool) -> 
     if own:  # what the rank alone decides is mostly asked in the same way on either side
         by_rank = any(why is not None and why.kind == "rank" for why in (held.divergence, held.length))
         return None if by_rank else held
-    return held if held.divergence or held.presence or held.length else None
+    return held if held.divergence or held.presence or held.length or held.shape else None
 
 
 def _set_by_another_class(frame: Frame, place: str, instance: Value, value: Value) -> bool:

@@ -209,7 +209,7 @@ class Holders:
         """What an attribute of an attribute (`state.found`) gets in the methods of the class that holds the outer one,
         whatever the inner one's class does; None if that tells of no difference between ranks, and of no class."""
         value = self.attribute(info, name, reading_layer)
-        told = value is not None and (value.divergence or value.presence or value.length or value.types)
+        told = value is not None and (value.divergence or value.presence or value.length or value.types or value.shape)
         return value if told else None
 
     def _writers_of(self, info: ClassInfo) -> Writers:
@@ -241,6 +241,8 @@ class Holders:
         """Whether a method calls under tests what counts, or adds to something, in its instance or a part of that."""
         for called in sorted(self._called_in(method)):
             part, _, name = called.rpartition(".")
+            if called.startswith("."):
+                continue
             held = self.attribute(info, part, layer) if part else None
             owners = [info] if not part else by_id(held.types) if held is not None else []
             own = [self._analysis.names.method(owner, name) for owner in owners]
@@ -249,7 +251,7 @@ class Holders:
         return False
 
     def _called_in(self, method: FunctionInfo) -> frozenset[str]:
-        return self._called.find(method.id, lambda: own_names.called_under_tests(method), NOTHING)
+        return self._called.find(method.id, lambda: own_names.called(method), NOTHING)
 
     def changed(self, info: ClassInfo) -> frozenset[str]:
         """The attributes that methods of a class count with or add to, and that none sets but to begin with."""
@@ -273,7 +275,7 @@ class Holders:
         return sorted(self._stored_in(found)) if found is not None else []
 
     def called(self, method: str) -> list[str]:
-        """The own methods that the method with an id calls under a test, in order."""
+        """What the method with an id calls of its instance, in order (`own_names.called`)."""
         found = self._analysis.names.function_of_id(method)
         return sorted(self._called_in(found)) if found is not None else []
 

@@ -8,17 +8,23 @@ from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
 
-def called_under_tests(method: FunctionInfo) -> frozenset[str]:
+def called(method: FunctionInfo) -> frozenset[str]:
     """The own methods that a method calls under a test, or behind one that leaves, by statements of their own, and the
-    methods of its attributes: `update` of `self.update()`, `meter.update` of `self.meter.update()`."""
+    methods of its attributes: `update` of `self.update()`, `meter.update` of `self.meter.update()`. With a dot in front
+    those of attributes that it gives something, whether under a test or not: `.meter.update` of `self.meter.update(x)`.
+    """
     own = method.parameters[0].name if method.parameters and not method.is_static else ""
     body = method.body  # whatever it says, there is something that the answer rests on
     found: set[str] = set()
     for s, tests in under_tests(body) if own else ():
-        call = s.value if tests and type(s) is f.ExprStmt else None
+        call = s.value if type(s) is f.ExprStmt else None
         place = place_name(call.func) if type(call) is f.Call else ""
         if place.startswith(f"{own}.") and place.count(".") <= 2:
-            found.add(place.partition(".")[2])
+            name = place.partition(".")[2]
+            if tests:
+                found.add(name)
+            if "." in name and type(call) is f.Call and call.args:
+                found.add(f".{name}")
     return frozenset(found)
 
 
