@@ -226,7 +226,7 @@ def of_another_model(frame: Frame, info: ClassInfo) -> bool:
     """Whether a module of a class that is seen to be sharded as a part of some model runs in another model here, of
     which nothing says so."""
     owner, sharding = frame.self_class, frame.analysis.sharding
-    if owner is None or not frame.in_module or info in frame.analysis.names.mro(owner):
+    if owner is None or not (frame.in_module or _has_role(frame, "leaf")) or info in frame.analysis.names.mro(owner):
         return False
     return (sharding.of_class(owner) or Confidence.LOW) == Confidence.LOW and sharding.is_part(info)
 
@@ -265,9 +265,14 @@ _MIXES_IN = re.compile(r"Generation\w*Mixin$")
 
 def _is_asked_by_generation(frame: Frame) -> bool:
     """Whether a method is of what only a model that writes asks: a processor of its logits."""
+    return _has_role(frame, "generation")
+
+
+def _has_role(frame: Frame, role: str) -> bool:
+    """Whether the class that is walked inherits from a library's class with a role."""
     bases = frame.analysis.names.external_bases(frame.self_class) if frame.self_class is not None else ()
     models = (frame.models.class_(base) for base in bases)
-    return any(model is not None and model.role == "generation" for model in models)
+    return any(model is not None and model.role == role for model in models)
 
 
 def is_for_other_programs(frame: Frame) -> bool:

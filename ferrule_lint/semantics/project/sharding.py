@@ -145,7 +145,14 @@ class Sharding:
             return wrapped
         if seen.generic is not None and seen.reduced.of(self._mro(info)) is not None:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
-        return seen.generic
+        return None if self._is_no_model(info) else seen.generic
+
+    def _is_no_model(self, info: ClassInfo) -> bool:
+        """Whether a class inherits from a library's module without parameters, as metrics do: nobody shards what it has
+        for itself."""
+        names, models = self._analysis.names, self._analysis.models
+        roles = (models.class_(base) for base in names.external_bases(info))
+        return any(model is not None and model.role == "leaf" for model in roles)
 
     def is_bare(self, info: ClassInfo) -> bool:
         """Whether a class of modules has no parameters."""
