@@ -1,7 +1,8 @@
-"""A dict that a call is handed, fills and hands back: `info = forward(model, batch, info)`.
+"""A dict or object that a call is handed, fills and hands back: `info = forward(model, batch, info)`, `self.control =
+self.callback.on_step_end(state, self.control)`.
 
-The name stands for the same dict as before. What is known of its entries one by one stays, with those that the call has
-put in; what has come out of the call would be all of them at once.
+The name stands for the same thing as before. What is known of its entries and attributes one by one stays, with those
+that the call has put in; what has come out of the call would be all of them at once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
-from ferrule_lint.semantics.domain.targets import FunctionTarget
+from ferrule_lint.semantics.domain.targets import FunctionTarget, MethodTarget
+from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.options import passed
 
@@ -22,23 +24,35 @@ if TYPE_CHECKING:
 DEEPEST = 3
 
 
-def is_same(frame: Frame, name: str, value: f.Expr) -> bool:
-    """Whether what a name is assigned is the dict that it has stood for already."""
-    if type(value) is not f.Call or not any(_is(arg, name) for arg in (*value.args, *(v for _, v in value.keywords))):
+def is_same(frame: Frame, place: str, value: f.Expr) -> bool:
+    """Whether what a place is assigned is the dict or object that it has stood for already."""
+    if type(value) is not f.Call or not place:
         return False
-    target = frame.ask(value.func).target
-    if type(target) is not FunctionTarget or target.function.decorators:
+    if not any(place_name(arg) == place for arg in (*value.args, *(v for _, v in value.keywords))):
         return False
-    function, receiver = target.function, target.receiver is not None
-    if function.is_generator or function.is_async:
+    found = _called(frame, value)
+    if found is None or found[0].decorators or found[0].is_generator or found[0].is_async:
         return False
-    own = [p.name for p in function.parameters if _is(passed(value, function, receiver, p.name), name)]
+    function, receiver = found
+    own = [p.name for p in function.parameters if place_name(passed(value, function, receiver, p.name)) == place]
     return any(_fills_and_returns(frame.analysis, function, parameter) for parameter in own)
 
 
+def _called(frame: Frame, call: f.Call) -> tuple[FunctionInfo, bool] | None:
+    """What a call calls, and whether as a method; None if that is not one function of the project."""
+    target = frame.ask(call.func).target
+    if type(target) is FunctionTarget:
+        return target.function, target.receiver is not None
+    if type(target) is not MethodTarget or len(target.receiver.types) != 1:
+        return None
+    (info,) = target.receiver.types
+    method = frame.analysis.names.method(info, target.name)
+    return (method, True) if method is not None and not method.is_static else None
+
+
 def _fills_and_returns(analysis: Analysis, function: FunctionInfo, parameter: str, depth: int = 0) -> bool:
-    """Whether a function puts something under a key of a parameter, or has another one do so, and hands back nothing
-    else: `metrics = self.update(key, value, metrics)` leaves it what it was."""
+    """Whether a function puts something under a key or into an attribute of a parameter, or has another one do so, and
+    hands back nothing else: `metrics = self.update(key, value, metrics)` leaves it what it was."""
     body = function.body
     last = body[-1] if body else None
     if type(last) is not f.Return or function.is_generator or function.is_async:
@@ -52,7 +66,9 @@ def _fills_and_returns(analysis: Analysis, function: FunctionInfo, parameter: st
             fills = True
         for target in _targets(s):
             if _binds(target, name):
-                if type(s) is not f.Assign or not _is_by_call(analysis, function, s.value, name, depth):
+                if type(s) is not f.Assign or not (
+                    _is_by_call(analysis, function, s.value, name, depth) or _came_back(body, s.value, name)
+                ):
                     return False
                 fills = True
             fills = fills or _is_entry(target, name)
@@ -78,6 +94,15 @@ def _is_by_call(analysis: Analysis, function: FunctionInfo, value: f.Expr | None
     return any(_fills_and_returns(analysis, called, parameter, depth + 1) for parameter in own)
 
 
+def _came_back(body: f.Body, value: f.Expr | None, name: str) -> bool:
+    """Whether a name stands for what calls that were given the thing have handed back, by the habit of callbacks:
+    `result = callback(event, control)`, `if result is not None: control = result`."""
+    if type(value) is not f.Name:
+        return False
+    made = [s.value for s in statements(body) if type(s) is f.Assign and any(_is(t, value.id) for t in s.targets)]
+    return bool(made) and all(type(m) is f.Call and any(_is(a, name) for a in m.args) for m in made)
+
+
 def called_by_text(analysis: Analysis, function: FunctionInfo, func: f.Expr) -> tuple[FunctionInfo | None, bool]:
     """What a call calls, as far as its text tells, and whether as a method."""
     own = function.parameters[0].name if function.owner and function.parameters else ""
@@ -89,8 +114,8 @@ def called_by_text(analysis: Analysis, function: FunctionInfo, func: f.Expr) -> 
 
 
 def _is_entry(target: f.Expr, name: str) -> bool:
-    """`name["a"]`, `name[key]`, and `name["a"]["b"]`."""
-    while type(target) is f.Subscript:
+    """`name["a"]`, `name[key]`, `name.a`, and `name["a"]["b"]`."""
+    while type(target) is f.Subscript or type(target) is f.Attr:
         target = target.base
         if _is(target, name):
             return True

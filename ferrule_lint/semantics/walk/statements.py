@@ -93,7 +93,7 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     if frame.exchanged:
         value = exchanged.worked_on(frame, value)
     for target in s.targets:
-        if type(target) is f.Name and handed_back.is_same(frame, target.id, s.value):
+        if handed_back.is_same(frame, place_name(target), s.value):
             continue
         if type(target) is f.Attr and target.attr in frame.models.assigned:
             flags.assigned(frame, target, value)
