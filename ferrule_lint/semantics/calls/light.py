@@ -56,7 +56,7 @@ class LightCalls:
         closure: Frame | None,
     ) -> Value:  # fmt: skip
         """A call's result for an attribute layer: no events, and only to a small depth."""
-        if function.name == "__init__" or function.is_generator:
+        if function.name == "__init__" or (function.is_generator and function.name != "__iter__"):
             return UNKNOWN
         annotated = self._analysis.annotations.class_of(function.returns, function.module)
         if annotated is not None and not self._tells_ranks_apart(function.returns, annotated):

@@ -218,7 +218,10 @@ def _is_reckoned(length: Divergence) -> bool:
     return (length.kind == "host" and not by_lot) or (length.kind == "rank" and any(reckoned))
 
 
-_ON_SOME = re.compile(r"^whether `.*` is there differs between ranks$|(is filled|gets items) on some ranks only$")
+_ON_SOME = re.compile(
+    r"^whether `.*` is there differs between ranks$|(is filled|gets items) on some ranks only$|"
+    r"^`len\([\w.]+\)` differs$|yields as many batches as this rank has items for$"  # of a share, as it is
+)
 
 
 def _is_needed(frame: Frame, call: f.Call | None, name: str, summary: Summary) -> bool:

@@ -42,6 +42,7 @@ from ferrule_lint.semantics.walk import (
     entered_later,
     first_round,
     given,
+    grown,
     joined,
     kept_tests,
     left_early,
@@ -105,6 +106,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
     filling.after_rounds(frame, filled)
+    grown.after_loop(frame, s, body, None)
     entered_later.after_loop(frame, s)
     each_of.agreed(frame, s, bool(body))
     if body:
@@ -177,7 +179,9 @@ def while_loop(frame: Frame, s: f.While) -> None:
         return
     before, versions = dict(frame.env), dict(frame.versions)
     turned = _turned(frame, s, first)
+    grown.after_loop(frame, s, turned.body, divergence_of(turned.formula))
     _filled_up(frame, s)
+    grown.counted_up(frame, s)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     if turned.body:
         loop = _while_term(frame, s, turned, pos)

@@ -1,0 +1,101 @@
+"""What grows in the rounds of a loop of which each rank has its own number: a list that gets an item in each, a count.
+
+    while not done:
+        observation, reward, done, _ = env.step(policy(observation))
+        rewards.append(reward)
+
+How many rounds there are is told by the test of a `while`, or by what leaves the loop by `break`; a `for` over what
+ranks have another number of is told where the item is added (`Frame.round_divergence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence, worse
+from ferrule_lint.semantics.domain.text import place_name, position, variables
+from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit
+from ferrule_lint.semantics.walk.frame import Frame
+
+_FILLS = frozenset({"append", "appendleft"})
+#: a rank that goes by its number, or waits for others, does as much as is asked of it
+_KINDS = frozenset({"data", "host"})
+
+
+class _Grown(NamedTuple):
+    """A place that grows in a loop, where that is said, and whether it is a number."""
+
+    place: str
+    pos: f.Pos
+    counts: bool
+
+
+def after_loop(frame: Frame, s: f.For | f.While, body: Trace, tested: Divergence | None) -> None:
+    """Behind a loop, with the trace of a round; `tested`: why the test of a `while` differs."""
+    left = [
+        divergence_of(c.formula)
+        for c in choices_and_loops(body)
+        if type(c) is Choice and "break" in (has_exit(c.body), has_exit(c.orelse))
+    ]
+    why = next((d for d in (tested, *left) if d is not None and _is_own(d)), None)
+    if why is None:
+        return
+    asked = variables(s.test) if type(s) is f.While else frozenset()
+    for grown in frame.analysis.bodies.once(_grown, s.body):
+        known = frame.read(grown.place)
+        if known is None or grown.place.partition(".")[0] in asked or known.agreed:
+            continue
+        note = f"`{grown.place}` grows in each round, of which the rank has a number of its own"
+        more = why.then(frame.step("flow", grown.pos, note)).at_most(Confidence.MEDIUM)
+        if grown.counts and known.divergence is None and known.data is None:
+            frame.env[grown.place] = known._replace(divergence=more, const=None, uniform=False)
+        elif not grown.counts and known.container:
+            length = worse(known.length, more)
+            frame.env[grown.place] = known._replace(length=length, slots=None, items=None, uniform=False)
+
+
+def counted_up(frame: Frame, s: f.While) -> None:
+    """`while found < 8:` with steps of one: as many as the test asks for, from here on."""
+    test = s.test
+    if type(test) is not f.Compare or test.ops not in (("<",), ("!=",)) or type(test.left) is not f.Name:
+        return
+    name, known = test.left.id, frame.env.get(test.left.id)
+    if known is None or known.divergence is None or any(type(t) is f.Break for t in statements(s.body)):
+        return
+    steps = [t for t in statements(s.body) if name in map(place_name, _assigned(t))]
+    if all(type(t) is f.AugAssign and t.op == "Add" and t.value == _ONE for t in steps):
+        most = frame.ask(test.rights[0])
+        if most.divergence is None and most.data is None:
+            frame.env[name] = known._replace(divergence=None)
+
+
+_ONE = f.Const("1")
+
+
+def _assigned(s: f.Stmt) -> tuple[f.Expr, ...]:
+    return s.targets if type(s) is f.Assign else (s.target,) if type(s) is f.AugAssign or type(s) is f.For else ()
+
+
+def _is_own(why: Divergence) -> bool:
+    return why.kind in _KINDS and not why.assumed and why.confidence > Confidence.LOW
+
+
+def _grown(body: f.Body) -> list[_Grown]:
+    """The lists and counts that a round adds to, but those that it makes anew."""
+    made = {place_name(t) for s in statements(body) if type(s) is f.Assign for t in s.targets}
+    return [grown for s in statements(body) for grown in _of(s) if grown.place and grown.place not in made]
+
+
+def _of(s: f.Stmt) -> Iterator[_Grown]:
+    if type(s) is f.AugAssign and s.op == "Add" and type(s.value) is f.Const and s.value.text.isdigit():
+        pos = position(s.target)
+        if type(s.target) is f.Name and pos is not None:
+            yield _Grown(s.target.id, pos, True)
+    call = s.value if type(s) is f.ExprStmt else None
+    if type(call) is f.Call and type(call.func) is f.Attr and call.func.attr in _FILLS:
+        yield _Grown(place_name(call.func.base), call.pos, False)
