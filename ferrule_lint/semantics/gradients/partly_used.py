@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
+#: what a loss is returned with: `get_batch_loss_metrics`
+_WITH_LOSS = re.compile(r"(?<=loss)(es)?_(and_)?(log|metric)s?", re.IGNORECASE)
 #: what returns an answer, and nothing that a module put out
 _ASKS = re.compile(r"_*(check(?!point)|verify|is|has|can|should)(_|$)", re.IGNORECASE)
 
@@ -48,7 +50,7 @@ def at_return(frame: Frame, result: Value) -> None:
     function = frame.function
     if function is None or not frame.returns or frame.no_gradient:
         return
-    if _NO_TRAINING.search(function.name) or _ASKS.match(function.name):
+    if _NO_TRAINING.search(_WITH_LOSS.sub("", function.name)) or _ASKS.match(function.name):
         return
     if no_loss.steps_an_optimizer(frame) or no_loss.steps_a_simulator(frame):
         return
