@@ -37,8 +37,8 @@ def enter(frame: Frame, function: FunctionInfo) -> None:
     own = {p.name for p in function.parameters}
     for name in sorted(changed - own):
         if owner := _owner(frame.closure, name) or _module(frame, name):
-            frame.captured[name] = mark(owner, name)
-    frame.shared = frozenset(name for name in declared(function) if name in frame.captured)
+            frame.captured[name] = _mark(owner, name)
+    frame.shared = frozenset(name for name in _declared(function) if name in frame.captured)
 
 
 def _owner(frame: Frame | None, name: str) -> str:
@@ -68,7 +68,7 @@ def _plain(text: str) -> str:
 _SEPARATORS = str.maketrans(".[<>", "/(()")
 
 
-def mark(owner: str, name: str) -> str:
+def _mark(owner: str, name: str) -> str:
     """The name by which a variable of a function is handed on."""
     return f"<{owner}>{name}"
 
@@ -120,7 +120,7 @@ def is_mark(root: str) -> bool:
     return root[:1] == "<"
 
 
-def declared(function: FunctionInfo) -> set[str]:
+def _declared(function: FunctionInfo) -> set[str]:
     """The names that a function declares `nonlocal`."""
     return {n for s in statements(function.body) if type(s) is f.ScopeDecl and s.kind == "nonlocal" for n in s.names}
 

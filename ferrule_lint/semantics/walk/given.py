@@ -134,7 +134,7 @@ def part_of(expr: f.Expr, rest: str) -> f.Expr:
     return f.Subscript(expr, f.Const(key[:-1]), pos) if bracket else expr
 
 
-def place_of_item(target: f.Expr) -> str:
+def _place_of_item(target: f.Expr) -> str:
     """A place, or an entry of one whose key is written out: `history["loss"]`."""
     if type(target) is f.Subscript and type(target.index) is f.Const and (holder := place_name(target.base)):
         return f"{holder}[{target.index.text}]"
@@ -164,7 +164,7 @@ def _in_record(frame: Frame, place: str) -> Value | None:
 def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call, own: bool, method: str) -> None:
     from ferrule_lint.semantics.calls import methods
 
-    place = place_of_item(target)
+    place = _place_of_item(target)
     if place and _tells(added):
         methods.filled(frame, place, frame.read(place) or frame.eval(target), added, call.pos, method, of_object=own)
 
