@@ -14,7 +14,7 @@ from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
 from ferrule_lint.semantics.data import batch_fields, each_way, filling, filters, grouping, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
-from ferrule_lint.semantics.data.records import MOST_ENTRIES
+from ferrule_lint.semantics.data.records import MOST_ENTRIES, with_entry
 from ferrule_lint.semantics.data.selection import MASKS
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, only, recast
@@ -252,8 +252,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         met = grouping.of_member(frame, e.args[0], place, added, e.pos)
         known = known._replace(length=worse(known.length, met))
     if last_name(e.func) == "extend" and len(arguments.values) == 1 and (items := arguments.values[0].items):
-        own = only(join(items).deps, FLOWS, FLOWS)  # `kept.extend([x])`: of what size callers know
-        added = added._replace(shape_deps=added.shape_deps | own, uneven_last=added.uneven_last or bool(own))
+        added = put_together.as_large_as(added, items)
     of_numbers = last_name(e.func) == "add" and any(numbers(a) for a in e.args)
     if of_numbers:
         known = known._replace(unordered=None)
@@ -400,7 +399,7 @@ def _in_its_dict(frame: Frame, place: str, value: Value) -> None:
     held = frame.env.get(name) if key[:1] in ("'", '"') else None
     if held is None or not name.isidentifier():
         return
-    entries = (*((k, v) for k, v in held.entries if k != key), (key, value))
+    entries = with_entry(held.entries, key, value)
     if len(entries) <= MOST_ENTRIES:
         frame.env[name] = held._replace(entries=entries, uniform=False)
 
@@ -412,7 +411,7 @@ def _in_own_dict(frame: Frame, entry: f.Subscript, place: str) -> None:
     if not name or type(entry.index) is not f.Const or not value.tells:
         return
     held = frame.eval(entry.base)
-    entries = (*((k, v) for k, v in held.entries if k != entry.index.text), (entry.index.text, value))
+    entries = with_entry(held.entries, entry.index.text, value)
     if len(entries) <= MOST_ENTRIES:
         frame.env[holder] = held._replace(entries=entries, uniform=False)
         frame.also_left(name, frame.env[holder])

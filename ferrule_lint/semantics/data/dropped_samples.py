@@ -50,7 +50,7 @@ def _hands_back_nothing(method: FunctionInfo) -> bool:
 
 
 def _returns_none(function: FunctionInfo) -> bool:
-    return any(type(s) is f.Return and s.value in (None, _NONE) for s in statements(function.body))
+    return any(map(_is_nothing, statements(function.body)))
 
 
 def _drops(collator: FunctionInfo) -> bool:

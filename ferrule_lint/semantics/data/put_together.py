@@ -10,10 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.dependences import FLOWS, only
+from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
+
+
+def as_large_as(value: Value, items: Sequence[Value]) -> Value:
+    """What gets the items of a list that is written out, of sizes callers know: `kept.extend([x])`, `kept += [x]`."""
+    own = only(join(items).deps, FLOWS, FLOWS)
+    return value._replace(shape_deps=value.shape_deps | own, uneven_last=value.uneven_last or bool(own))
 
 
 def side_by_side(parts: Sequence[frozenset[str] | None]) -> frozenset[str] | None:

@@ -21,6 +21,11 @@ def entries_of(named: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     return tuple(named.items())
 
 
+def with_entry(entries: tuple[tuple[str, Value], ...], key: str, value: Value) -> tuple[tuple[str, Value], ...]:
+    """Entries with another one, the last, in place of what was under its key."""
+    return (*((k, v) for k, v in entries if k != key), (key, value))
+
+
 def cut(value: Value, levels: int = DEEPEST) -> Value:
     """A value whose entries, and the entries of these, are told apart only so deep: further down lies what the whole
     says of itself."""

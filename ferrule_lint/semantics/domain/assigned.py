@@ -33,6 +33,13 @@ def given(s: f.Stmt) -> Iterator[tuple[f.Expr, f.Expr]]:
         yield f.Name(s.iterable.name, position(s.iterable) or (s.line, 1, s.line, 1)), s.iterable.value
 
 
+def targets(s: f.Stmt) -> tuple[f.Expr, ...]:
+    """What a statement assigns to, steps, or walks with."""
+    if type(s) is f.Assign:
+        return s.targets
+    return (s.target,) if type(s) is f.AugAssign or type(s) is f.For else ()
+
+
 def appended_to(s: f.Stmt) -> str:
     """The place that a statement appends an item to, `place.append(x)`, or ""."""
     if type(s) is not f.ExprStmt or type(s.value) is not f.Call or type(s.value.func) is not f.Attr:

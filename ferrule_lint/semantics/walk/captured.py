@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements
+from ferrule_lint.semantics.domain.assigned import targets
 from ferrule_lint.semantics.domain.dependences import root_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value
@@ -132,10 +133,7 @@ def _changed(body: f.Body) -> frozenset[str]:
     for s in statements(body):
         if type(s) is f.ScopeDecl:
             changed |= set(s.names) if s.kind == "nonlocal" else set()
-        targets = (
-            s.targets if type(s) is f.Assign else (s.target,) if type(s) is f.AugAssign or type(s) is f.For else ()
-        )
-        for target in targets:
+        for target in targets(s):
             for t in target.elements if type(target) is f.Sequence else (target,):
                 (bound if type(t) is f.Name else changed).add(root_name(t))
     for call in nodes(body, f.Call):

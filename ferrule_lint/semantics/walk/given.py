@@ -81,13 +81,14 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, receiver: bo
     with frame.recording():  # that a property of what is passed is looked at again is no event
         for place, value in summary.left_in.items():
             root = root_of(place)
-            now = of_parameters(frame, value, summary, bound, call.pos)
             if captured.is_mark(root):
+                now = of_parameters(frame, value, summary, bound, call.pos)
                 surely = place in summary.surely and last_name(call.func) == summary.function.name
                 captured.after_call(frame, place, now, surely, call)
                 continue
             expr = passed(call, summary.function, receiver, root)
             if expr is not None and place_name(expr):
+                now = of_parameters(frame, value, summary, bound, call.pos)
                 own = receiver and root == summary.function.parameters[0].name
                 if place in (root + ITEMS, root + ENTRIES) and _is_entry(
                     frame, summary.function, call, receiver, root, now

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.assigned import targets
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, worse
 from ferrule_lint.semantics.domain.text import place_name, position, variables
@@ -67,7 +68,7 @@ def counted_up(frame: Frame, s: f.While) -> None:
     name, known = test.left.id, frame.env.get(test.left.id)
     if known is None or known.divergence is None or any(type(t) is f.Break for t in statements(s.body)):
         return
-    steps = [t for t in statements(s.body) if name in map(place_name, _assigned(t))]
+    steps = [t for t in statements(s.body) if name in map(place_name, targets(t))]
     if all(type(t) is f.AugAssign and t.op == "Add" and t.value == _ONE for t in steps):
         most = frame.ask(test.rights[0])
         if most.divergence is None and most.data is None:
@@ -75,10 +76,6 @@ def counted_up(frame: Frame, s: f.While) -> None:
 
 
 _ONE = f.Const("1")
-
-
-def _assigned(s: f.Stmt) -> tuple[f.Expr, ...]:
-    return s.targets if type(s) is f.Assign else (s.target,) if type(s) is f.AugAssign or type(s) is f.For else ()
 
 
 def _is_own(why: Divergence) -> bool:

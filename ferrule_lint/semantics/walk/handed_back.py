@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.assigned import targets
 from ferrule_lint.semantics.domain.targets import FunctionTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -123,11 +124,9 @@ def _is_entry(target: f.Expr, name: str) -> bool:
 
 
 def _targets(s: f.Stmt) -> tuple[f.Expr, ...]:
-    if type(s) is f.Assign:
-        return s.targets
     if type(s) is f.With:
         return tuple([target for _, target in s.items if target is not None])
-    return (s.target,) if type(s) is f.AugAssign or type(s) is f.For else ()
+    return targets(s)
 
 
 def _binds(target: f.Expr, name: str) -> bool:

@@ -240,9 +240,9 @@ class Holders:
     def _keeps_by_calls(self, method: FunctionInfo, info: ClassInfo, layer: int) -> bool:
         """Whether a method calls under tests what counts, or adds to something, in its instance or a part of that."""
         for called in sorted(self._called_in(method)):
-            part, _, name = called.rpartition(".")
             if called.startswith("."):
-                continue
+                continue  # not under a test
+            part, _, name = called.rpartition(".")
             held = self.attribute(info, part, layer) if part else None
             owners = [info] if not part else by_id(held.types) if held is not None else []
             own = [self._analysis.names.method(owner, name) for owner in owners]

@@ -15,6 +15,7 @@ from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues, tried_again, who_is_there
 from ferrule_lint.semantics.data import filling, iteration, sample_fields, selection, shares
 from ferrule_lint.semantics.data.ordering import numbers
+from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.axes import DP, WORLD
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
@@ -283,20 +284,12 @@ def _filled_up(frame: Frame, s: f.While) -> None:
     place = place_name(test.left.args[0]) if last_name(test.left.func) == "len" and test.left.args else ""
     if not place or frame.eval(test.rights[0]).divergence is not None:
         return
-    for item in (place, *(_appended(statement) for statement in s.body)):
+    for item in (place, *(appended_to(statement) for statement in s.body)):
         known = frame.read(item) if item else None
         if known is not None and given.stands_for_passed(frame, item):
             frame.env[item] = filling.filled_up(known)._replace(container=True)
         elif known is not None and known.length is not None:
             frame.env[item] = known._replace(length=None)
-
-
-def _appended(s: f.Stmt) -> str:
-    """The list that a statement adds one item to."""
-    call = s.value if type(s) is f.ExprStmt else None
-    if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "append":
-        return ""
-    return place_name(call.func.base)
 
 
 def _rounds(

@@ -14,7 +14,7 @@ from ferrule_lint.semantics.data import exchanged, filling, number_types, put_to
 from ferrule_lint.semantics.data.filled_sets import is_empty_set, is_of_numbers
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
-from ferrule_lint.semantics.domain.dependences import FLOWS, NOTHING, only
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.joins import join, join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -171,8 +171,7 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
             layout=old.layout,
         )
     if s.op == "Add" and type(s.value) is f.Sequence and s.value.kind == "list" and new.items:
-        own = only(join(new.items).deps, FLOWS, FLOWS)  # `self.values += [value]`: of what size callers know
-        joined = joined._replace(shape_deps=joined.shape_deps | own, uneven_last=joined.uneven_last or bool(own))
+        joined = put_together.as_large_as(joined, new.items)
     if old.container:
         joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
         if s.op == "Add" and (more := frame.round_divergence()) is not None:

@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import grouping, layout
 from ferrule_lint.semantics.data.accumulators import has_keys
 from ferrule_lint.semantics.data.ordering import stored_order
-from ferrule_lint.semantics.data.records import MOST_ENTRIES
+from ferrule_lint.semantics.data.records import MOST_ENTRIES, with_entry
 from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, entry_of_one, worse
@@ -110,7 +110,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
         entry = value
         if divergence is not None:
             entry = value._replace(presence=worse(value.presence, divergence))
-        entries = (*((k, v) for k, v in entries if k != key), (key, entry))
+        entries = with_entry(entries, key, entry)
     merged = base._replace(
         entries=entries if len(entries) <= MOST_ENTRIES else (),
         keyed=keyed if len(entries) <= MOST_ENTRIES else None,
