@@ -264,8 +264,14 @@ def test_a_file_of_a_hundred_thousand_lines() -> None:
             "kinds of events of a function",
         ),
         (transfers(60), "transfers of a function"),
+        (
+            HEAD
+            + "def f(**kwargs):\n    dist.barrier(**kwargs)\n"
+            + "".join(f"def g{i}(x):\n    f(a{i}=x)\n" for i in range(80)),
+            "spellings of a function",
+        ),
     ],
-    ids=["choices", "contexts", "recursive", "atoms", "latents", "events", "transfers"],
+    ids=["choices", "contexts", "recursive", "atoms", "latents", "events", "transfers", "spellings"],
 )
 def test_what_is_given_up_is_counted(source: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(difference.Effort.__init__, "__defaults__", (lambda what: None, 10_000, False))

@@ -45,7 +45,9 @@ def calls_of(analysis: Analysis, function: FunctionInfo, without_use: bool = Fal
                 trace = analysis.module_frame(module).trace()
             modelled = {call.pos for call in used if analysis.names.resolve(call.func, module) is function}
             for term in every_term(trace):
-                known_call = type(term) is CallTerm and term.summary.function is function and term.pos not in unused
+                known_call = (
+                    type(term) is CallTerm and term.summary.origin is function.origin and term.pos not in unused
+                )
                 if known_call or (type(term) is Event and term.path == module.path and term.pos in modelled):
                     yield trace, term
 

@@ -251,7 +251,7 @@ def _is_for_some(term: Term, function: FunctionInfo) -> bool:
 
 
 def _calls(term: Term, function: FunctionInfo) -> bool:
-    return type(term) is CallTerm and term.summary.function is function
+    return type(term) is CallTerm and term.summary.origin is function.origin
 
 
 def _events(term: object) -> tuple[Event, ...]:

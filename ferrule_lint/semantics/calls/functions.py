@@ -16,6 +16,7 @@ from ferrule_lint.semantics.calls import (
     own_padders,
     passed_classes,
     sharded_only,
+    variadic,
 )
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
 from ferrule_lint.semantics.calls.summaries import Context
@@ -95,6 +96,8 @@ def _call(
     if call is not None and refuses(function, keywords):
         return UNKNOWN
     analysis = frame.analysis
+    if (named := variadic.spelled(analysis, function, receiver is not None, call, keywords)) is not None:
+        function, call, keywords = named
     bound = bind_arguments(function, receiver, positional, keywords, call)
     info = _receiver_class(analysis, function, receiver)
     if frame.light:

@@ -12,7 +12,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import wrapped_classes
 from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS, OBSERVED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import SPELLED, ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import Input, Memo
 from ferrule_lint.semantics.walk import returned
 from ferrule_lint.semantics.walk.body import execute
@@ -65,7 +65,7 @@ class LightCalls:
             self._reach = frame.depth
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
-        key: LightKey = (function.id, info.id if info else "", frame.light, frame.depth, closure)
+        key: LightKey = (function.spelling, info.id if info else "", frame.light, frame.depth, closure)
         known = self._look_up(key)
         if known is not None:
             self._reach = max(self._reach, frame.depth + known.span)
@@ -178,4 +178,4 @@ def _in_terms_of(result: Value, bound: Mapping[str, Value]) -> Value:
 
 def _question(key: LightKey) -> Input | None:
     function, info, layer, depth, closure = key
-    return None if closure is not None else ("light", f"{layer} {depth} {function}\n{info}")
+    return None if closure is not None or SPELLED in function else ("light", f"{layer} {depth} {function}\n{info}")

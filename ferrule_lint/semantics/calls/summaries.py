@@ -24,7 +24,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
 from ferrule_lint.semantics.gradients import gradient_order, meeting, no_loss, partly_used, stage_values
 from ferrule_lint.semantics.project.annotations import leaves_no_none
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import SPELLED, ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import UNKNOWN_ANSWER, Input, Numbers
 from ferrule_lint.semantics.walk import given, returned, sizing, state
 from ferrule_lint.semantics.walk.frame import Frame
@@ -74,7 +74,7 @@ class Summaries:
     ) -> tuple[Summary, Frame | None] | None:
         """The summary of a function in a context, and the frame it was read off, which is kept for constructors and
         without a context only; None when a budget ended."""
-        key: Key = (function.id, context, info.id if info else "", closure)
+        key: Key = (function.spelling, context, info.id if info else "", closure)
         known = self._known.get(key)
         reads = self._analysis.names.reads
         if known is not None:
@@ -156,7 +156,7 @@ class Summaries:
         self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
     ) -> tuple[Summary, Frame | None] | None:
         """The same for those who look into the frame: they rest on all that was read for the summary."""
-        key: Key = (function.id, context, info.id if info else "", closure)
+        key: Key = (function.spelling, context, info.id if info else "", closure)
         if key not in self._with_frame:
             self._with_frame.add(key)
             if key in self._known and self._known[key][0].recalled:
@@ -286,7 +286,7 @@ class Summaries:
 def question_of(key: Key) -> Input | None:
     """The question that a summary answers: what does this function do, called so; None if that cannot be written."""
     function, context, info, closure = key
-    if closure is not None or not all(map(_is_simple, context)):
+    if closure is not None or SPELLED in function or not all(map(_is_simple, context)):
         return None
     return "summary", json.dumps([function, info, *([name, value.const] for name, value in context)])
 

@@ -153,7 +153,7 @@ def of_context(
 ) -> tuple[tuple[Divergence, Latent], ...]:
     """Divergent choices around calls of a callable that was passed in, or of a module in DDP, and around `operations`
     of a library's object, or `methods` of one of the project's (by identity): nobody but the caller can be told."""
-    passed = {*methods, *(id(t.function) for v in context.values() if (t := _function_of(v)) is not None)}
+    passed = {*methods, *(id(t.function.origin) for v in context.values() if (t := _function_of(v)) is not None)}
     modules = any(v.module and v.external for v in context.values())
     if not passed and not modules and not operations:
         return ()
@@ -192,7 +192,7 @@ def _is_passed(occurrence: Occurrence, functions: set[int], modules: bool, opera
         return True
     if occurrence.event.hidden and occurrence.event.op in operations:
         return True
-    return occurrence.call is not None and id(occurrence.call.summary.function) in functions
+    return occurrence.call is not None and id(occurrence.call.summary.origin) in functions
 
 
 def _function_of(value: Value) -> FunctionTarget | None:

@@ -40,7 +40,7 @@ def _calls_by_one(analysis: Analysis, caller: FunctionInfo, function: FunctionIn
     """How many calls of a function, as they are seen to be made, only one rank comes to."""
     known = analysis.frame_of(caller)
     trace = known[0].trace if known is not None else ()
-    calls = (term for term in by_one(trace) if type(term) is CallTerm and term.summary.function is function)
+    calls = (term for term in by_one(trace) if type(term) is CallTerm and term.summary.origin is function.origin)
     return sum(not _others_do_something(trace, call) for call in calls)
 
 

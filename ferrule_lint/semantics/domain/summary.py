@@ -99,5 +99,10 @@ class Summary:
         return replace(self, trace=trace, events=events, signatures={}, question=None, evaluated=None, guessed=None)
 
     @property
+    def origin(self) -> FunctionInfo | None:
+        """The function, as it is written."""
+        return self.function.origin if self.function is not None else None
+
+    @property
     def display(self) -> str:
         return self.function.qualname if self.function else "<module>"

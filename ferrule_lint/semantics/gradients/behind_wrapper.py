@@ -137,7 +137,11 @@ def _handed_back(analysis: Analysis, function: FunctionInfo, depth: int) -> dict
             runs[place] = function.module.path, call
         elif depth < _DEEPEST and (call.args or call.keywords):
             target = uses_of_wrapper.callee(analysis, function.module, function, call)
-            made = _handed_back(analysis, target, depth + 1) if target is not None and target is not function else {}
+            made = (
+                _handed_back(analysis, target, depth + 1)
+                if target is not None and target is not function.origin
+                else {}
+            )
             for name, argument in uses_of_wrapper.bound(target, call) if target is not None and made else ():
                 if name in made:
                     runs.update(dict.fromkeys(uses_of_wrapper.places(argument), made[name]))
@@ -205,5 +209,5 @@ def _calls(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[ModuleI
             for caller, calls in module.calls():
                 for call in calls:
                     named = last_name(call.func) == function.name
-                    if named and uses_of_wrapper.callee(analysis, module, caller, call) is function:
+                    if named and uses_of_wrapper.callee(analysis, module, caller, call) is function.origin:
                         yield module, caller, call

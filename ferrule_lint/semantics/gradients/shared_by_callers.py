@@ -48,7 +48,7 @@ def means(analysis: Analysis, function: FunctionInfo, module: ModuleInfo, owner:
     """Whether a call means this function: by its name, or on an instance of its own class or of one above or below."""
     names = analysis.names
     if function.owner is None:
-        return names.resolve(call.func, module) is function
+        return names.resolve(call.func, module) is function.origin
     own = owner.parameters[0].name if owner.parameters and owner.owner is not None else ""
     if type(call.func) is not f.Attr or not own or place_name(call.func.base) != own:
         return False

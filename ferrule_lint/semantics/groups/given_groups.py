@@ -93,7 +93,7 @@ def _calls_of(analysis: Analysis, function: FunctionInfo) -> Iterator[options.Si
         return
     for sub in analysis.hierarchy.below(owner):
         own = sub.methods.get("__init__")
-        if own is None and analysis.names.method(sub, "__init__") is function:
+        if own is None and analysis.names.method(sub, "__init__") is function.origin:
             for module in analysis.names.mentioning(sub.name):
                 calls = module.calls_named(sub.name)
                 yield from (
@@ -121,7 +121,7 @@ def _is_of(analysis: Analysis, function: FunctionInfo, caller: FunctionInfo | No
     return (
         own is not None
         and called_on == caller.parameters[0].name
-        and analysis.names.method(own, function.name) is function
+        and analysis.names.method(own, function.name) is function.origin
     )
 
 

@@ -155,7 +155,7 @@ def _an_event(frame: Frame, function: FunctionInfo, default: str) -> Event | Non
     it calls itself."""
     stack = list(frame.terms)
     if function is not frame.function:
-        stack = [t for t in frame.terms[-1:] if type(t) is CallTerm and t.summary.function is function]
+        stack = [t for t in frame.terms[-1:] if type(t) is CallTerm and t.summary.origin is function.origin]
     while stack:
         term = stack.pop(0)
         if type(term) is Event and term.op not in _MEETINGS:

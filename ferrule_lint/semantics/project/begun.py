@@ -72,7 +72,7 @@ def sites(
         if is_test(module.path) or (function.owner is None and _is_of_object(module, call)):
             continue
         given = passed(call, function, function.owner is not None, name)
-        if owner is None or given is None or called_in(analysis, owner, call) is not function:
+        if owner is None or given is None or called_in(analysis, owner, call) is not function.origin:
             return None
         found.append((module, owner, call, given))
     return found if len(found) <= MOST_CALLS else None

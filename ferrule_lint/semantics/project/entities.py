@@ -5,6 +5,7 @@ A file is read when somebody first asks for what it defines, and whoever asks no
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,6 +22,11 @@ from ferrule_lint.semantics.project.traits import Traits
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
 
+
+#: arguments that have no name in a function: how many, and by which keywords
+Gathered: TypeAlias = tuple[int, tuple[str, ...]]
+#: between a function's id and what tells one of its spellings
+SPELLED = "\0"
 
 #: decorators and context managers that turn gradients off
 WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
@@ -55,10 +61,11 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "_body", "_called_on", "_calls", "_decorators", "_line", "_number", "_of_traits", "_traits", "decorator_names",
+        "_body", "_called_on", "_calls", "_decorators", "_line", "_number", "_of_traits", "_origin", "_spellings",
+        "_traits", "decorator_names",
         "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "module",
-        "name", "owner", "parameters", "parent", "qualname", "returns",
+        "name", "owner", "parameters", "parent", "qualname", "returns", "spelling",
     )  # fmt: skip
 
     def __init__(self, module: ModuleInfo, facts: f.FunctionFacts) -> None:
@@ -77,6 +84,12 @@ class FunctionInfo:
         self.owner = facts.owner
         self.parent = facts.parent
         self.id = f"{module.path}:{facts.qualname}"
+        #: what this is a spelling of, if it is one (see `calls.variadic`)
+        self._origin: FunctionInfo | None = None
+        #: the id, and more where this is what the function comes to for some number of arguments
+        self.spelling = self.id
+        #: what it comes to, by how many arguments and which keywords it gathers
+        self._spellings: dict[Gathered, FunctionInfo] | None = None
         self._calls: tuple[f.Call, ...] | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self._called_on: frozenset[tuple[str, str]] | None = None
@@ -91,6 +104,26 @@ class FunctionInfo:
         self.is_variant = not names.isdisjoint({"setter", "deleter", "overload"})
         self.is_class_method = "classmethod" in names or self.name in ("__init_subclass__", "__class_getitem__")
         self.is_context_manager = not names.isdisjoint({"contextmanager", "asynccontextmanager"})
+
+    @property
+    def origin(self) -> FunctionInfo:
+        """Itself, or what this is a spelling of."""
+        return self._origin or self
+
+    @property
+    def spellings(self) -> dict[Gathered, FunctionInfo]:
+        """What it comes to, by how many arguments and which keywords a call has it gather."""
+        if self._spellings is None:
+            self._spellings = {}
+        return self._spellings
+
+    def spelled(self, parameters: tuple[f.Parameter, ...], body: f.Body, mark: str) -> FunctionInfo:
+        """The same function with other parameters, and a body that speaks of them."""
+        made = copy.copy(self)
+        made._origin, made.spelling = self, f"{self.id}{SPELLED}{mark}"
+        made.parameters, made._body = parameters, body
+        made._calls = made._called_on = made._spellings = None
+        return made
 
     @property
     def body(self) -> f.Body:

@@ -141,7 +141,7 @@ class Hierarchy:
         they override for that."""
         seen: set[frozenset[str]] = set()
         for sub in self.below(owner):
-            if self._analysis.names.method(sub, function.name) is not function:
+            if self._analysis.names.method(sub, function.name) is not function.origin:
                 continue
             changed = self._changed(function, owner, sub)
             key = frozenset(m.id for m in changed)

@@ -80,7 +80,7 @@ def _calls_of(analysis: Analysis, function: FunctionInfo) -> list[Site]:
     found: list[Site] = []
     for module in names.mentioning(meant.name):
         for owner, call in module.calls_named(meant.name):
-            if owner is not function and names.resolve(call.func, module) in (meant, None):
+            if owner is not function.origin and names.resolve(call.func, module) in (meant, None):
                 found.append((module, owner, call))
     return found
 
@@ -134,7 +134,7 @@ def given_by_callers(
 def _meant(function: FunctionInfo) -> FunctionInfo | ClassInfo:
     """What is called where the function runs: of a constructor the class."""
     owner = function.module.classes.get(function.owner or "") if function.name == "__init__" else None
-    return owner if owner is not None else function
+    return owner if owner is not None else function.origin
 
 
 def _may_give(call: f.Call, function: FunctionInfo, name: str, place: int) -> bool:

@@ -151,7 +151,7 @@ def _of_helper(analysis: Analysis, function: FunctionInfo, call: f.Call) -> Iter
     """The lists that a call hands to a helper which sums up what they hold and reduces that: each with the name it goes
     in by, the operation and the group."""
     helper = reducing.helper_of(analysis, function, call)
-    if helper is None or helper is function:
+    if helper is None or helper is function.origin:
         return
     own = {p.name for p in helper.parameters}
     for name, part in _of_function(analysis, helper).items():

@@ -64,7 +64,7 @@ def _entered(analysis: Analysis, function: FunctionInfo, depth: int = 0) -> Iter
     yield from own
     for call in calls if depth < handed_back.DEEPEST else ():
         called, receiver = handed_back.called_by_text(analysis, function, call.func)
-        if called is None or called is function:
+        if called is None or called is function.origin:
             continue
         for pair in _entered(analysis, called, depth + 1):
             into, key = (passed(call, called, receiver, name) for name in pair)

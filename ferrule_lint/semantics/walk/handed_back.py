@@ -89,7 +89,7 @@ def _is_by_call(analysis: Analysis, function: FunctionInfo, value: f.Expr | None
     if depth >= DEEPEST or type(value) is not f.Call:
         return False
     called, receiver = called_by_text(analysis, function, value.func)
-    if called is None or called is function or called.decorator_names:
+    if called is None or called is function.origin or called.decorator_names:
         return False
     own = [p.name for p in called.parameters if _is(passed(value, called, receiver, p.name), name)]
     return any(_fills_and_returns(analysis, called, parameter, depth + 1) for parameter in own)

@@ -184,7 +184,7 @@ def _flags(frame: Frame, function: FunctionInfo, info: ClassInfo, depth: int = 0
     for item in walk(function.body) if depth < DEEPEST else ():
         if type(item) is f.Call and type(item.func) is f.Attr and place_name(item.func.base) == own:
             method = frame.analysis.names.method(info, item.func.attr)
-            if method is not None and method is not function:
+            if method is not None and method is not function.origin:
                 for name, (flag, _) in _flags(frame, method, info, depth + 1).items():
                     if found.setdefault(name, (flag, False))[0] != flag:
                         other.add(name)
@@ -217,7 +217,7 @@ def _by_others(frame: Frame, call: f.Call, owner: str, place: str, info: ClassIn
     methods = holder.methods.values() if holder is not None else ()
     given = [
         *_assigned(function, place),
-        *(v for m in methods if m is not function for v in _assigned(m, place, False)),
+        *(v for m in methods if m is not function.origin for v in _assigned(m, place, False)),
     ]
     return any(type(v) is not f.Const or v.text == flag for v in given)
 

@@ -142,7 +142,7 @@ def _stands_in(frame: Frame) -> bool:
     if place_name(absent) == place_name(present):
         return False
     return any(
-        method is not function and method.name != "__init__" and _sets(method.body, name)
+        method is not function.origin and method.name != "__init__" and _sets(method.body, name)
         for method in info.methods.values()
     ) and not _sets(function.body, name)
 

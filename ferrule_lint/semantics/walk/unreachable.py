@@ -48,7 +48,7 @@ def _is_told(frame: Frame, function: FunctionInfo, call: f.Call) -> bool:
     """Whether it is certain that a call is of this definition, and how it takes its arguments."""
     if function.owner is not None or function.parent is not None or function.decorators or is_test(frame.module.path):
         return False
-    if frame.analysis.names.resolve(call.func, frame.module) is not function:
+    if frame.analysis.names.resolve(call.func, frame.module) is not function.origin:
         return False
     name, home = function.name, function.module
     # defined in two ways, taken from elsewhere where that is there, or wrapped in something afterwards
