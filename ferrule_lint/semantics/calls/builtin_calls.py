@@ -56,6 +56,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, P
 from ferrule_lint.semantics.domain.text import last_name, render, turned_rows
 from ferrule_lint.semantics.groups import strides
 from ferrule_lint.semantics.sources import environment, parts
+from ferrule_lint.semantics.walk import left_unset
 from ferrule_lint.semantics.walk.truth import observe, truthiness
 
 if TYPE_CHECKING:
@@ -502,7 +503,7 @@ def _isinstance(frame: Frame, arguments: Arguments) -> Value:
 def _hasattr(frame: Frame, arguments: Arguments) -> Value:
     if _asks_for_inner(arguments):
         return Value(uniform=True, const="True")
-    parted = sorts.asked(frame, arguments)
+    parted = sorts.asked(frame, arguments) or left_unset.asked(frame, arguments)
     return Value(divergence=parted) if parted is not None else UNIFORM
 
 

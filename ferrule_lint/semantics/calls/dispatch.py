@@ -78,6 +78,7 @@ def call(frame: Frame, e: f.Call) -> Value:
         if writes:
             frame.files.write_by_all(e)
         frame.files.save(e, meaning, frame.conditions)
+    e = _in_full(frame, e)
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     e = _spread(frame, e)
@@ -121,6 +122,26 @@ def call(frame: Frame, e: f.Call) -> Value:
             result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
+
+
+#: methods that put something into what they are called on
+_FILLS = frozenset({"append", "appendleft", "add", "extend", "insert", "update", "setdefault"})
+
+
+def _in_full(frame: Frame, e: f.Call) -> f.Call:
+    """The call that `add(x)` is after `add = kept.append`, or `hook(x)` after `hook = partial(note, kept)`: it changes
+    what it was made of."""
+    if type(e.func) is not f.Name or (made := iteration.definition(frame, e.func)) is e.func:
+        return e
+    if type(made) is f.Attr and made.attr in _FILLS and place_name(made.base):
+        return e._replace(func=made)
+    if type(made) is not f.Call or last_name(made.func) != "partial" or not made.args:
+        return e
+    if not all(place_name(x) or type(x) is f.Const for x in (*made.args, *(value for _, value in made.keywords))):
+        return e
+    later = {name for name, _ in e.keywords}
+    keywords = tuple([(name, value) for name, value in made.keywords if name not in later])
+    return e._replace(func=made.args[0], args=(*made.args[1:], *e.args), keywords=(*keywords, *e.keywords))
 
 
 def _spread(frame: Frame, e: f.Call) -> f.Call:

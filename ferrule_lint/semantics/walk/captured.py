@@ -109,6 +109,10 @@ def after_call(frame: Frame, place: str, now: Value, surely: bool, call: f.Call)
     if name is not None:
         given.leave(frame, name, place[len(root) :], now, surely, call, own=_around(frame, root) is None)
         return
+    if place != root and place[len(root) :] in (given.ITEMS, given.ENTRIES):
+        frame.captured.setdefault(root, root)
+        given.leave(frame, f.Name(root, call.pos), place[len(root) :], now, surely, call, own=False)
+        return
     known = frame.left_in.get(place)
     if surely and not frame.conditions and not frame.loop_depth:
         frame.surely.add(place)

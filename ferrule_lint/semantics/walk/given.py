@@ -166,7 +166,8 @@ def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call, own: bool, me
     from ferrule_lint.semantics.calls import methods
 
     place = _place_of_item(target)
-    if place and _tells(added):
+    # whether it is called, and how often, is for this function to say, where it does not change an object of its own
+    if place and (_tells(added) or (not own and (frame.conditions or frame.loop_depth))):
         methods.filled(frame, place, frame.read(place) or frame.eval(target), added, call.pos, method, of_object=own)
 
 

@@ -4,7 +4,7 @@
         observation, reward, done, _ = env.step(policy(observation))
         rewards.append(reward)
 
-How many rounds there are is told by the test of a `while`, or by what leaves the loop by `break`; a `for` over what
+How many rounds there are is told by the test of a `while`, or by what leaves the loop by `break` or `return`; a `for` over what
 ranks have another number of is told where the item is added (`Frame.round_divergence`).
 """
 
@@ -46,6 +46,31 @@ def after_loop(frame: Frame, s: f.For | f.While, body: Trace, tested: Divergence
     why = next((d for d in (tested, *left) if d is not None and _is_own(d)), None)
     if why is None:
         return
+    _grow(frame, s, why)
+
+
+def at_return(frame: Frame, s: f.Return) -> None:
+    """Before what leaves a function in the middle of a loop is handed back: what has grown in its rounds so far."""
+    if not frame.loop_depth or frame.function is None or type(s.value) not in (f.Name, f.Sequence):
+        return
+    why = next((d for c in reversed(frame.conditions) if (d := divergence_of(c)) is not None and _is_own(d)), None)
+    if why is not None:
+        for loop in frame.analysis.bodies.once(_left_by_return, frame.function.body).get(s.line, ()):
+            _grow(frame, loop, why)
+
+
+def _left_by_return(body: f.Body) -> dict[int, list[f.For | f.While]]:
+    """The loops around each `return`, by its line."""
+    found: dict[int, list[f.For | f.While]] = {}
+    for loop in statements(body):
+        if type(loop) is f.For or type(loop) is f.While:
+            for s in statements(loop.body):
+                if type(s) is f.Return:
+                    found.setdefault(s.line, []).append(loop)
+    return found
+
+
+def _grow(frame: Frame, s: f.For | f.While, why: Divergence) -> None:
     asked = variables(s.test) if type(s) is f.While else frozenset()
     for grown in frame.analysis.bodies.once(_grown, s.body):
         known = frame.read(grown.place)

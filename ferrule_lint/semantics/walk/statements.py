@@ -32,6 +32,7 @@ from ferrule_lint.semantics.walk import (
     counters,
     divisible,
     given,
+    grown,
     handed_back,
     in_place,
     kept_tests,
@@ -224,6 +225,7 @@ def _is_step(s: f.AugAssign, old: Value, new: Value) -> bool:
 
 
 def _return(frame: Frame, s: f.Return) -> None:
+    grown.at_return(frame, s)
     with behind_exits.as_returned(frame):
         value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
     value = state.handed_back(frame, s.value, value)
