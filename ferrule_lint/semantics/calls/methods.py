@@ -251,6 +251,9 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     if last_name(e.func) == "add" and len(e.args) == 1 and known.container:
         met = grouping.of_member(frame, e.args[0], place, added, e.pos)
         known = known._replace(length=worse(known.length, met))
+    if last_name(e.func) == "update" and len(e.args) == 1 and known.container:
+        met = grouping.of_update(frame, e.args[0], place, arguments.positional[0], e.pos)
+        known = known._replace(length=worse(known.length, met))
     if last_name(e.func) == "extend" and len(arguments.values) == 1 and (items := arguments.values[0].items):
         added = put_together.as_large_as(added, items)
     of_numbers = last_name(e.func) == "add" and any(numbers(a) for a in e.args)

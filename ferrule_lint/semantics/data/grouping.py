@@ -7,9 +7,11 @@ items themselves apart (`results[sample_id]`) make an entry of each item; of the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import looked_up
 from ferrule_lint.semantics.data.accumulators import MEASURES
@@ -46,11 +48,20 @@ def of_member(frame: Frame, expr: f.Expr, place: str, key: Value, pos: f.Pos) ->
     index = definition(frame, expr)
     if type(index) is f.Name and (field := read_from(frame, index)) is not None:
         index = field  # of the item of a loop over it
+    elif type(index) is f.Name:
+        index = next((s.iterable for s in _walks(frame) if place_name(s.target) == place_name(expr)), index)
     source = _of_data(key) if _is_shared(frame, index, key) else None
     if source is None:
         return None
     note = f"`{place}` has an entry for each value that this rank has met"
     return source.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
+
+
+def _walks(frame: Frame) -> Iterator[f.For]:
+    """The loops around over the numbers in a tensor: `for label in labels.tolist()`."""
+    for s in (r.statement for r in reversed(frame.rounds)):
+        if type(s.iterable) is f.Call and last_name(s.iterable.func) == "tolist":
+            yield s
 
 
 def adds_to(target: f.Subscript, source: f.Expr | None) -> bool:
@@ -88,7 +99,11 @@ def _in_each_round(frame: Frame, target: f.Subscript) -> bool:
 def of_distinct(frame: Frame, values: Value, expr: f.Expr | None, pos: f.Pos) -> Divergence | None:
     """Why the number of distinct items of local data differs: `set(s["task"] for s in batch)`."""
     made = definition(frame, expr) if expr is not None else None
-    if values.data is None or values.length is not None or type(made) not in (f.Comprehension, f.Call):
+    if values.data is None or values.length is not None:
+        return None
+    if type(made) is f.Name and not _is_filled_with_shared(frame, made):
+        return None
+    if type(made) not in (f.Name, f.Comprehension, f.Call):
         return None
     if type(made) is f.Call and last_name(made.func) in VIEWS:
         return None
@@ -96,6 +111,34 @@ def of_distinct(frame: Frame, values: Value, expr: f.Expr | None, pos: f.Pos) ->
         return None
     note = "how many different ones there are is decided by the rank's own data"
     return values.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
+
+
+def of_update(frame: Frame, expr: f.Expr, place: str, items: Value, pos: f.Pos) -> Divergence | None:
+    """The same of a set or `Counter` that gets several items at once: `seen.update(batch["task"])`."""
+    if frame.function is None or _tells_items_apart(expr):
+        return None
+    made = frame.analysis.bodies.assigned(frame.function.body, place)
+    if not made or not all(type(m) is f.SetDisplay or last_name(getattr(m, "func", None)) in _SETS for m in made):
+        return None
+    return of_member(frame, expr, place, items, pos) or of_distinct(frame, items, expr, pos)
+
+
+#: what keeps one of several that are the same
+_SETS = frozenset({"set", "Counter"})
+
+
+def _is_filled_with_shared(frame: Frame, name: f.Name) -> bool:
+    """Whether a list of this function gets what several samples may share, and nothing else: `found += [b["task"]]`."""
+    if frame.function is None:
+        return False
+    put = frame.analysis.bodies.once(_put_in, frame.function.body, name.id)
+    return bool(put) and all(_is_shared(frame, x, frame.ask(x)) for x in put)
+
+
+def _put_in(body: f.Body, name: str) -> list[f.Expr]:
+    """What a list gets, one by one or several at once."""
+    calls = [c for c in nodes(body, f.Call) if type(c.func) is f.Attr and place_name(c.func.base) == name]
+    return [c.args[0] for c in calls if c.func.attr in ("append", "extend") and len(c.args) == 1]  # type: ignore[union-attr]
 
 
 def _of_data(key: Value) -> Divergence | None:
@@ -111,7 +154,8 @@ def _is_shared(frame: Frame, expr: f.Expr, key: Value) -> bool:
     while type(read) is f.Call and (type(read.func) is f.Attr or len(read.args) == 1):
         read = read.args[0] if read.args else read.func.base  # type: ignore[union-attr]
     written = type(read) is f.Subscript and (type(read.index) is f.Const or looked_up.is_entry(frame, read))
-    out_of_tensor = read is not expr and type(read) is f.Name and key.divergence is not None
+    listed = type(expr) is f.Call and last_name(expr.func) == "tolist" and key.data is not None
+    out_of_tensor = read is not expr and type(read) is f.Name and (key.divergence is not None or listed)
     return (written or out_of_tensor or type(read) is f.Attr) and not _tells_items_apart(expr)
 
 
@@ -123,8 +167,8 @@ def _tells_items_apart(expr: f.Expr) -> bool:
     if type(expr) is f.Subscript:  # an entry of a table: `class_names[label]`, `paths[index]`
         table = last_name(expr.base)
         return _tells_items_apart(expr.index) or (bool(_OF_ITEM.search(table)) and not _NAMES.search(table))
-    if type(expr) is f.Call and type(expr.func) is f.Attr and not expr.args:
-        return _tells_items_apart(expr.func.base)  # `sample_id.item()`
+    if type(expr) is f.Call and type(expr.func) is f.Attr and all(type(a) is f.Const for a in expr.args):
+        return _tells_items_apart(expr.func.base)  # `sample_id.item()`, `scores.argmax(-1)`
     if type(expr) is f.Call and len(expr.args) == 1:
         return _tells_items_apart(expr.args[0])  # `int(sample_id)`
     return bool(_OF_ITEM.search(last_name(expr)))

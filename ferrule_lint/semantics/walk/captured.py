@@ -36,10 +36,13 @@ def enter(frame: Frame, function: FunctionInfo) -> None:
     if not changed:
         return
     own = {p.name for p in function.parameters}
+    of_module = _declared(function, "global")
     for name in sorted(changed - own):
-        if owner := _owner(frame.closure, name) or _module(frame, name):
+        around = "" if name in of_module else _owner(frame.closure, name)
+        if owner := around or _module(frame, name):
             frame.captured[name] = _mark(owner, name)
-    frame.shared = frozenset(name for name in _declared(function) if name in frame.captured)
+    declared = of_module | _declared(function, "nonlocal")
+    frame.shared = frozenset(name for name in declared if name in frame.captured)
 
 
 def _owner(frame: Frame | None, name: str) -> str:
@@ -125,9 +128,9 @@ def is_mark(root: str) -> bool:
     return root[:1] == "<"
 
 
-def _declared(function: FunctionInfo) -> set[str]:
-    """The names that a function declares `nonlocal`."""
-    return {n for s in statements(function.body) if type(s) is f.ScopeDecl and s.kind == "nonlocal" for n in s.names}
+def _declared(function: FunctionInfo, kind: str) -> set[str]:
+    """The names that a function declares `nonlocal` or `global`."""
+    return {n for s in statements(function.body) if type(s) is f.ScopeDecl and s.kind == kind for n in s.names}
 
 
 def _changed(body: f.Body) -> frozenset[str]:
@@ -136,7 +139,7 @@ def _changed(body: f.Body) -> frozenset[str]:
     changed: set[str] = set()
     for s in statements(body):
         if type(s) is f.ScopeDecl:
-            changed |= set(s.names) if s.kind == "nonlocal" else set()
+            changed |= set(s.names)
         for target in targets(s):
             for t in target.elements if type(target) is f.Sequence else (target,):
                 (bound if type(t) is f.Name else changed).add(root_name(t))

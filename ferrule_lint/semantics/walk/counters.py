@@ -70,18 +70,27 @@ def stepped_alone(frame: Frame, s: f.If, formula: Formula, a: dict[str, Value], 
 
 
 def counts_alone(frame: Frame, s: f.AugAssign, divergence: Divergence) -> bool:
-    """`if rank == 0: self.seen += 1`: an attribute that some ranks of the job alone step, and that the class steps
-    nowhere else; it may begin again (`self.seen = 0`)."""
+    """`if rank == 0: self.seen += 1`: an attribute, or a variable of the module, that some ranks of the job alone step,
+    and that the class or module steps nowhere else; it may begin again (`self.seen = 0`)."""
+    if divergence.axes != WORLD or s.op not in ("Add", "Sub") or s.value == f.Const("0"):
+        return False
+    if type(s.target) is f.Name and s.target.id in frame.shared:
+        setting = frame.module.rebinders(s.target.id)
+        return sum(_is_step(n, s.target.id) for function in setting for n in statements(function.body)) == 1
     name, owner = frame.own_attribute(place_name(s.target)), frame.self_class
-    if not name or owner is None or divergence.axes != WORLD or s.op not in ("Add", "Sub") or s.value == f.Const("0"):
+    if not name or owner is None:
         return False
     steps = 0
     for info in frame.analysis.names.mro(owner):
         for method in info.methods.values():
             own = method.parameters[0].name if method.parameters and not method.is_static else ""
-            changes = [node for node in statements(method.body) if f"{own}.{name}" in _written(node)]
-            steps += sum(type(node) is not f.Assign or type(node.value) is not f.Const for node in changes)
+            steps += sum(_is_step(node, f"{own}.{name}") for node in statements(method.body))
     return steps == 1
+
+
+def _is_step(s: f.Stmt, place: str) -> bool:
+    """Whether a statement changes a place, and does not have it begin again."""
+    return place in _written(s) and (type(s) is not f.Assign or type(s.value) is not f.Const)
 
 
 def cut_alone(frame: Frame, s: f.If, formula: Formula, a: dict[str, Value], before: Mapping[str, Value]) -> None:

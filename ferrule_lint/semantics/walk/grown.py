@@ -4,8 +4,8 @@
         observation, reward, done, _ = env.step(policy(observation))
         rewards.append(reward)
 
-How many rounds there are is told by the test of a `while`, or by what leaves the loop by `break` or `return`; a `for` over what
-ranks have another number of is told where the item is added (`Frame.round_divergence`).
+How many rounds there are is told by the test of a `while`, or by what leaves the loop by `break` or `return`; a `for`
+over what ranks have another number of is told where the item is added (`Frame.round_divergence`).
 """
 
 from __future__ import annotations

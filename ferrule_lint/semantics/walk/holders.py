@@ -405,9 +405,12 @@ class Holders:
         for name in names:
             begun = self._begun_as(GlobalName(module, name)) if module.assigned(name) else UNKNOWN
             frame.env[name] = begun._replace(const=None, uniform=False)
+        frame.captured = {name: name for name in names}
+        frame.shared = frozenset(names)
         self._run(frame, function)
         kept = (n for n in names if not set_back.in_body(function.body, n, next(iter(module.assigned(n)), None)))
-        after = [(name, frame.env.get(name, UNKNOWN).divergence) for name in kept]
+        left = ((name, (frame.env.get(name, UNKNOWN), frame.left_in.get(name, UNKNOWN))) for name in kept)
+        after = [(name, worse(*(v.divergence for v in values))) for name, values in left]
         told = {name: None if why is None or why.assumed else why.at_most(Confidence.MEDIUM) for name, why in after}
         return {**dict.fromkeys(names), **told}
 

@@ -180,7 +180,7 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
                 frame.step("flow", position(s.target), f"`{shown(s.target)}` gets items on some ranks only")
             )
             joined = joined._replace(length=worse(joined.length, why), uniform=False)
-    is_step = _is_step(s, old, new)
+    is_step = _is_step(frame, s, old, new)
     # what its methods' parameters are called tells little of an attribute, and hides nothing
     unknown = joined.divergence is None or (is_step and joined.divergence.confidence == Confidence.LOW)
     counts = divergence is not None and (divergence.kind != "rank" or counters.counts_alone(frame, s, divergence))
@@ -216,10 +216,12 @@ def _step_of(s: f.Assign) -> f.AugAssign | None:
     return f.AugAssign(s.line, target, value.kind, value.operands[1])
 
 
-def _is_step(s: f.AugAssign, old: Value, new: Value) -> bool:
-    """`self.skipped += 1`: a counter, whatever it was before. What the ranks agree on is no count of their own."""
+def _is_step(frame: Frame, s: f.AugAssign, old: Value, new: Value) -> bool:
+    """`self.skipped += 1`, or of a name that is `global` or `nonlocal`: a counter, whatever it was before. What the
+    ranks agree on is no count of their own."""
     number = new.const is not None and new.const.isdigit()
-    if not number or s.op not in ("Add", "Sub") or type(s.target) is not f.Attr or old.agreed or old.data:
+    kept = type(s.target) is f.Attr or (type(s.target) is f.Name and s.target.id in frame.shared)
+    if not number or s.op not in ("Add", "Sub") or not kept or old.agreed or old.data:
         return False
     return all(place == place_name(s.target) for place, _ in old.deps)  # a count as the caller has it is one
 

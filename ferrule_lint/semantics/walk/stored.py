@@ -114,7 +114,8 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     merged = base._replace(
         entries=entries if len(entries) <= MOST_ENTRIES else (),
         keyed=keyed if len(entries) <= MOST_ENTRIES else None,
-        unordered=base.unordered or (None if there else stored_order(frame, target, place, base, index)),
+        unordered=base.unordered
+        or (None if there or _is_list(frame, target) else stored_order(frame, target, place, base, index)),
         in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,
         data=data,
