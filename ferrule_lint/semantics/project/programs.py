@@ -38,7 +38,7 @@ _SERVES_PAGE = re.compile(r"gradio(\.\w+)*")
 #: what answers on a port: several ranks of a node would ask for the same one
 _SERVES = re.compile(r"(flask|fastapi|bottle|sanic|uvicorn|http\.server)(\.\w+)*")
 #: environments of several agents, which act at once
-_AGENTS = re.compile(r"(pettingzoo|supersuit)(\.\w+)*")
+_AGENTS = re.compile(r"(pettingzoo|supersuit|mpe2)(\.\w+)*")
 #: words of another sense where one of these is imported
 _OTHER_SENSE = (
     (_OVER_DEVICES, re.compile(r"_?(data_)?parallel(_[a-z]\w*)?|DataParallel|" + _OVER_DEVICES.pattern)),
