@@ -100,9 +100,21 @@ def _is_heard_beside(analysis: Analysis, finding: Finding) -> bool:
                 issued = {type(t) for t in every_term(arm) if isinstance(t, Event | CallTerm) and t.pos[:2] == place}
                 by_calls = _heard_by_calls(analysis, other) if Event in issued else ()
                 there = _heard_in_loops(other) if CallTerm in issued and _has_last_word(arm, sent) else ()
-                if issued and sent <= {(e.op, e.axes) for e in (*by_calls, *there)}:
+                told = _told_by_calls(analysis, arm, other) if CallTerm in issued else ()
+                if issued and sent <= {(e.op, e.axes) for e in (*by_calls, *there, *told)}:
                     return True
     return False
+
+
+def _told_by_calls(analysis: Analysis, arm: Trace, other: Trace) -> Iterator[Event]:
+    """What the rounds of workers issue in the functions that an arm calls, where the other one ends by an order to
+    them: what comes between the first order and the last belongs to one."""
+    last = arm[-1] if arm else None
+    if type(last) is not Event:
+        return
+    for loop in _loops_of_workers(analysis, other):
+        if any((last.op, last.axes) == (e.op, e.axes) for e in _first_of_a_round(loop.body)):
+            yield from (e for term in every_term(loop.body) for e in _events(term))
 
 
 def _has_last_word(arm: Trace, sent: set[tuple[str, Axes]]) -> bool:
@@ -119,11 +131,15 @@ def _heard_in_loops(arm: Trace) -> Iterator[Event]:
 
 def _heard_by_calls(analysis: Analysis, arm: Trace) -> Iterator[Event]:
     """What the loops of workers hear in the functions that an arm calls."""
+    return (e for loop in _loops_of_workers(analysis, arm) for e in _first_of_a_round(loop.body))
+
+
+def _loops_of_workers(analysis: Analysis, arm: Trace) -> Iterator[Loop]:
     for call in every_term(arm):
         if type(call) is CallTerm and call.summary.function is not None:
             for term in every_term(trace_of(analysis, call.summary.function)):
                 if type(term) is Loop and term.polls and _asks_what_it_heard(term.body):
-                    yield from _first_of_a_round(term.body)
+                    yield term
 
 
 def _orders(analysis: Analysis, paths: Iterable[str]) -> _Orders:

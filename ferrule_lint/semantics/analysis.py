@@ -23,6 +23,7 @@ from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.groups import model_parallel
 from ferrule_lint.semantics.groups.axes import axes_in
 from ferrule_lint.semantics.project.annotations import Annotations
 from ferrule_lint.semantics.project.back_ends import BackEnds
@@ -162,7 +163,7 @@ class Analysis:
     def axes_in(self, text: str) -> Axes | None:
         if text not in self._axes:
             self._axes[text] = axes_in(self.models, text)
-        return self._axes[text]
+        return model_parallel.axes(self.names, text, self._axes[text])
 
     def model_of(self, module: ModuleInfo, call: f.Call) -> CallModel | None:
         """What is known of a library's function that a call names in a file, or of a method by the name of what it is

@@ -452,7 +452,8 @@ def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
     partly_used.at_backward(frame, loss, arguments.expr.pos)
     note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
-    own = frame.function is not None and frame.analysis.bodies.once(leaves.only, frame.function.body)
+    around = frame.module.functions.get(frame.function.parent or "") if frame.function is not None else None
+    own = any(f is not None and frame.analysis.bodies.once(leaves.only, f.body) for f in (frame.function, around))
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
     alone = (
         alone

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import whole_loaders
 from ferrule_lint.semantics.data.loaders import yields_own
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Summary
@@ -27,7 +28,7 @@ _SIZES = ("shape", "padded", "emptiness")
 def without(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     """A result whose divergence, or size, rests on the name of a parameter: what is passed should know of it, too."""
     told = (result.data, result.divergence, result.length, result.presence)
-    if any(d is not None for d in told) and (whole := _given_data_sets(frame, summary, bound)):
+    if any(d is not None for d in told) and (whole := _given_data_sets(frame, summary, bound, pos)):
         begun: dict[str, Any] = {
             facet: d.at_most(Confidence.LOW)
             for facet, d in zip(_TOLD, told, strict=True)
@@ -53,18 +54,23 @@ def without(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, V
     return result._replace(**changed)
 
 
-def _given_data_sets(frame: Frame, summary: Summary, bound: Mapping[str, Value]) -> set[str]:
+def _given_data_sets(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> set[str]:
     """What a function says of parameters that it walks as loaders of the rank's own batches, where a whole data set of
-    the project is passed."""
-    names = frame.analysis.names
+    the project is passed, or a loader of all of it."""
+    function = summary.function
     return {
         yields_own(parameter.name)
-        for parameter in (() if summary.function is None else summary.function.parameters)
+        for parameter in (() if function is None else function.parameters)
         if (given := bound.get(parameter.name)) is not None
-        and given.types
-        and not given.loader
-        and all(names.method(c, "__getitem__") and not names.method(c, "__iter__") for c in by_id(given.types))
+        and (_is_data_set(frame, given) or (function and whole_loaders.is_passed(frame, function, parameter.name, pos)))
     }
+
+
+def _is_data_set(frame: Frame, given: Value) -> bool:
+    names, classes = frame.analysis.names, by_id(given.types)
+    if not classes or given.loader:
+        return False
+    return all(names.method(c, "__getitem__") and not names.method(c, "__iter__") for c in classes)
 
 
 def _hands_on_inputs(frame: Frame, pos: f.Pos) -> bool:

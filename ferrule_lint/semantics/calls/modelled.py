@@ -220,11 +220,9 @@ def _loop(frame: Frame, event: Event, expr: f.Expr, trip: Divergence | None, dep
 
 def _switched_off(switch: Argument, arguments: Arguments) -> bool:
     """Whether the argument that turns the event on is certainly absent or false."""
-    if arguments.is_open:
-        return False
     expr = arguments.expression(switch.name, switch.position)
     if expr is None:
-        return True
+        return not arguments.is_open
     value = arguments.value_of(expr)
     return value is not None and value.const in ("None", "False")
 

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.control import unwinding
 from ferrule_lint.semantics.control.exceptions import carries_on, is_broad
 from ferrule_lint.semantics.control.failing import is_harmless
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import negate
+from ferrule_lint.semantics.domain.conditions import negate, with_atoms
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Trace, parts
 from ferrule_lint.semantics.walk.frame import CallIssue
@@ -47,7 +47,8 @@ def _other_half(body: Trace, final: Trace) -> bool:
     waits, lets_go = body[0], final[0]
     if type(waits) is not Choice or type(lets_go) is not Choice or waits.orelse or lets_go.orelse:
         return False
-    if waits.formula != negate(lets_go.formula) and negate(waits.formula) != lets_go.formula:
+    one, other = (with_atoms(c.formula, lambda atom: atom._replace(divergence=None)) for c in (waits, lets_go))
+    if one != negate(other) and negate(one) != other:  # the same test, wherever it stands
         return False
     ours, theirs = (_events_in(t.body) for t in (waits, lets_go))
     return [(e.op, e.axes) for e in ours] == [(e.op, e.axes) for e in theirs]

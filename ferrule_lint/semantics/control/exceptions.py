@@ -20,6 +20,7 @@ from ferrule_lint.facts.walk import blocks, statements, walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.control import (
+    begun_anew,
     called_again,
     end_of_data,
     ended,
@@ -111,9 +112,8 @@ class OpenTry:
 
 def open_try(frame: Frame, s: f.Try) -> OpenTry:
     told = process_ends.tells_of_failure(s)
-    swallows = frozenset(
-        h.line for h in s.handlers if carries_on(h.body) and not told and not _fails_behind(frame, s, h)
-    )
+    going_on = [] if told else [h for h in s.handlers if carries_on(h.body) and not begun_anew.by(frame, s, h)]
+    swallows = frozenset(h.line for h in going_on if not _fails_behind(frame, s, h))
     return OpenTry(s.handlers, swallows, s.body, conditions=len(frame.conditions))
 
 

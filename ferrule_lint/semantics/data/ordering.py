@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 #: names of things that are whole numbers, and of containers of these
 _NUMBERS = re.compile(
     r"(?i)(^|_)(rank|id|idx|index|indice|num|number|size|len|length|step|stage|port|dim|dimension|offset|count|int|epoch|"
-    r"gpu|shard|position|degree|seed|bit|axis|axe|width|height|resolution|i|j)(e?s)?(_(train|eval|test|val|min|max))?$"
+    r"gpu|shard|position|degree|seed|bit|axis|axe|width|height|resolution|i|j|top_?k)(e?s)?"
+    r"(_(train|eval|test|val|min|max|list))?$"
 )
 _ARITHMETIC = frozenset("Add Sub Mult FloorDiv Mod LShift RShift USub UAdd Invert".split())
 _OF_NUMBERS = frozenset("int len range ord round hash numel size get_rank get_world_size".split())

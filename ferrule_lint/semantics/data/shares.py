@@ -298,6 +298,16 @@ def is_multiple(frame: Frame, expr: f.Op, values: list[Value]) -> bool:
     return len(parts) == 2 and type(parts[1]) is f.Op and parts[1].kind == "Mod"
 
 
+def steps_evenly(frame: Frame, start: f.Expr, stop: f.Expr, step: f.Expr) -> bool:
+    """Whether steps of a size come to a stop in as many rounds from wherever they begin below that size: the stop is a
+    product with the step in it (`range(rank, rounds * n, n)`). What is worked out may be further up."""
+    if type(definition(frame, start)) is f.Op:
+        return False
+    while type(stop := definition(frame, stop)) is f.Call and last_name(stop.func) == "int" and len(stop.args) == 1:
+        stop = stop.args[0]
+    return type(stop) is f.Op and stop.kind == "Mult" and any(_same(part, step) for part in stop.operands)
+
+
 def cut_to_multiple(frame: Frame, base: f.Expr, index: f.Op) -> bool:
     """`[:n]` where `n` is a multiple, and no more than there is: what was rounded up cuts nothing off, but from items
     that were repeated."""

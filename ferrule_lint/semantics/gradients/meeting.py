@@ -119,13 +119,25 @@ def _of_both(a: Mapping[str, Value], b: Mapping[str, Value]) -> frozenset[str]:
     return NOTHING.union(*found)
 
 
-def after_round(env: dict[str, Value], skipped: Iterable[tuple[Formula, Mapping[str, Value]]]) -> None:
-    """What places reach at the end of a round, some of whose ways have left it early (`continue`)."""
+def after_round(
+    env: dict[str, Value], skipped: Iterable[tuple[Formula, Mapping[str, Value]]], used: frozenset[str] = NOTHING
+) -> None:
+    """What places reach at the end of a round, some of whose ways have left it early (`continue`); `used`: the outputs
+    that some round uses in any case."""
     for formula, left in skipped:
         for place, value in env.items():
             other = left.get(place)
             if other is not None and other is not value and value.reach != other.reach:
-                env[place] = value._replace(reach=met(formula, value, other))
+                env[place] = value._replace(reach=_with(met(formula, value, other), used))
+
+
+def _with(reach: Reach | None, used: frozenset[str]) -> Reach | None:
+    """What a place reaches, some of it on every rank after all."""
+    partly = reach.partly if reach is not None else NOTHING
+    always = {p.output for p in partly} & used
+    if reach is None or not always:
+        return reach
+    return reach._replace(outputs=reach.outputs | always, partly=frozenset(p for p in partly if p.output not in always))
 
 
 def with_handler(

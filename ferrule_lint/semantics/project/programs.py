@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _OF_SEVERAL = re.compile(
     r"(?i)(^|_|\.)(ranks?|world|dist|distributed|[fd]sdp|hsdp|ddp|deepspeed|accelerate|accelerator|fabric|\w*trainer|"
     r"lightning\w*|\w*parallel\w*|mesh|shard\w*|fully|torchrun|launch\w*|spawn|ray|megatron\w*|mpu|horovod|hvd|dtensor)"
-    r"(_|\.|$)|fsdp|ddp|[a-z]Rank|DataParallel|Accelerat|Trainer|Sharded"
+    r"(_|\.|$)|fsdp|ddp(?!g)|[a-z]Rank|DataParallel|Accelerat|Trainer|Sharded"
 )
 #: what one process spreads a batch over its devices with, and how a program that does so speaks of it
 _OVER_DEVICES = re.compile(
@@ -37,10 +37,13 @@ _LEARNS_PIECES = re.compile(r"tokenizers\.(trainers|SentencePiece\w*)(\.\w+)?|se
 _SERVES_PAGE = re.compile(r"gradio(\.\w+)*")
 #: what answers on a port: several ranks of a node would ask for the same one
 _SERVES = re.compile(r"(flask|fastapi|bottle|sanic|uvicorn|http\.server)(\.\w+)*")
+#: environments of several agents, which act at once
+_AGENTS = re.compile(r"(pettingzoo|supersuit|mpe2)(\.\w+)*")
 #: words of another sense where one of these is imported
 _OTHER_SENSE = (
     (_OVER_DEVICES, re.compile(r"_?(data_)?parallel(_[a-z]\w*)?|DataParallel|" + _OVER_DEVICES.pattern)),
     (_SERVES_PAGE, re.compile(r"(\w+_)?launch(_(demo|app|ui|webui|gradio|interface|kwargs|args))?")),
+    (_AGENTS, re.compile(r"(\w+_)?parallel_(env|to_aec|wrapper)\w*|aec_to_parallel\w*|.*\.parallel_env")),
     (_POOL, re.compile(r"\w*_?parallel(_[a-z]\w*)?|Parallel|joblib\.Parallel")),
     (
         _LEARNS_PIECES,
@@ -230,9 +233,19 @@ def _joins(analysis: Analysis, module: ModuleInfo) -> bool:
     `setup`, `prepare`); who means that one speaks of several processes, too."""
     if module.mentions_any(_JOINS):
         return True
-    return module.mentions_any(analysis.models.wrapping) and (
-        module.mentions_like(_OF_SEVERAL) or any(_OF_SEVERAL.search(dotted) for dotted, _ in module.imports.values())
-    )
+    wrapping = analysis.models.wrapping
+    own_senses = frozenset(word for word in wrapping if word.islower())
+    if not module.mentions_any(wrapping - own_senses) and not _calls_any(module, own_senses):
+        return False
+    return module.mentions_like(_OF_SEVERAL) or any(_OF_SEVERAL.search(dotted) for dotted, _ in module.imports.values())
+
+
+def _calls_any(module: ModuleInfo, words: frozenset[str]) -> bool:
+    """Whether a file calls something of these names, or imports it: a flag of such a name (`wrap=True`) is neither."""
+    if not module.mentions_any(words):
+        return False
+    called = (last_name(call.func) for _, calls in module.calls() for call in calls)
+    return any(name in words for name in (*called, *(name.rpartition(".")[2] for name, _ in module.imports.values())))
 
 
 _NAME = frozenset({"__name__"})

@@ -293,6 +293,7 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
         orelse = frame.eval(e.orelse)
     widen(frame.env, narrowed)
     frame.conditions.pop()
+    body, orelse = wrapped_under.taken_out(e, body, orelse)
     if frame.gradients:
         body = participation.assigned(body, position(e.body) or e.pos)
         orelse = participation.assigned(orelse, position(e.orelse) or e.pos)

@@ -20,7 +20,7 @@ from ferrule_lint.semantics.domain.assigned import targets
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, worse
 from ferrule_lint.semantics.domain.text import place_name, position, variables
-from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit
+from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, has_exit, parts
 from ferrule_lint.semantics.walk.frame import Frame
 
 _FILLS = frozenset({"append", "appendleft"})
@@ -38,11 +38,7 @@ class _Grown(NamedTuple):
 
 def after_loop(frame: Frame, s: f.For | f.While, body: Trace, tested: Divergence | None) -> None:
     """Behind a loop, with the trace of a round; `tested`: why the test of a `while` differs."""
-    left = [
-        divergence_of(c.formula)
-        for c in choices_and_loops(body)
-        if type(c) is Choice and "break" in (has_exit(c.body), has_exit(c.orelse))
-    ]
+    left = [divergence_of(c.formula) for c in _choices(body) if "break" in (has_exit(c.body), has_exit(c.orelse))]
     why = next((d for d in (tested, *left) if d is not None and _is_own(d)), None)
     if why is None:
         return
@@ -83,6 +79,15 @@ def _grow(frame: Frame, s: f.For | f.While, why: Divergence) -> None:
         elif not grown.counts and known.container:
             length = worse(known.length, more)
             frame.env[grown.place] = known._replace(length=length, slots=None, items=None, uniform=False)
+
+
+def _choices(body: Trace) -> Iterator[Choice]:
+    """The choices of a round, but for those of loops in it: what leaves these goes on with the round."""
+    for term in body:
+        if type(term) is Choice:
+            yield term
+        if type(term) is not Loop:
+            yield from _choices(parts(term))
 
 
 def counted_up(frame: Frame, s: f.While) -> None:

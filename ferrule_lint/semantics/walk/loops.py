@@ -18,7 +18,7 @@ from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.axes import DP, WORLD
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
-from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
@@ -32,7 +32,7 @@ from ferrule_lint.semantics.domain.trace import (
     weakened,
     without_last,
 )
-from ferrule_lint.semantics.gradients import meeting
+from ferrule_lint.semantics.gradients import meeting, some_round
 from ferrule_lint.semantics.walk import (
     adding_up,
     begun_again,
@@ -312,6 +312,7 @@ def _rounds(
     not after the loop (temporal divergence, as in LLVM's uniformity analysis).
     """
     before = saved = dict(frame.env)
+    used = some_round.used(frame, statements, before) if frame.gradients else NOTHING
     versions = dict(frame.versions)
     told: dict[str, Value] = {}
     frame.loop_depth += 1
@@ -325,7 +326,7 @@ def _rounds(
                 execute(frame, statements)
             left_early.join(frame, frame.loops[-1].ways, "continue")
             frame.loops[-1].ways.clear()
-            meeting.after_round(frame.env, frame.skipped.pop())
+            meeting.after_round(frame.env, frame.skipped.pop(), used)
         told = {place: frame.env[place] for place in agreed if place in frame.env}
         frame.env = any_rounds(saved, frame.env)
         kept_tests.forget(frame, versions)
@@ -337,7 +338,7 @@ def _rounds(
     rounds = frame.loops.pop()
     ways = rounds.ways
     left_early.join(frame, ways, "continue")
-    meeting.after_round(frame.env, frame.skipped.pop())
+    meeting.after_round(frame.env, frame.skipped.pop(), used)
     frame.loop_depth -= 1
     of_each = each()
     after = dict(frame.env) if once else any_rounds(saved, frame.env)

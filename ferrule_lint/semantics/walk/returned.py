@@ -6,6 +6,7 @@ much as `return False` and `return True` do; so do the entries of a dict and the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,7 +15,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data import number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import NO_AXES
-from ferrule_lint.semantics.domain.conditions import Formula, atoms, deps_of, divergence_of, negate
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, deps_of, divergence_of, implied, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING, entered_by, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import NUMBERED, UNKNOWN, Divergence, Value, of_entries, worse
@@ -33,11 +34,12 @@ def result_of(frame: Frame) -> Value:
     function = frame.function
     if not frame.returns:
         return Value(uniform=True, const="None")
-    values = [v for v, _ in frame.returns]
+    returned = _of_several(frame.returns)
+    values = [v for v, _ in returned]
     result = join(values)
-    if all(divergence_of(c) is None for _, conditions in frame.returns for c in conditions):
+    if all(divergence_of(c) is None for _, conditions in returned for c in conditions):
         result = _settled(values) or result
-    elif (below := _settled_below(frame.returns)) is not None:
+    elif (below := _settled_below(returned)) is not None:
         result = below
     if result.filled:
         result = result._replace(filled=_is_filled(frame))
@@ -50,16 +52,30 @@ def result_of(frame: Frame) -> Value:
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    result = _handed_out(frame, apart(frame.returns, result))
+    result = _handed_out(frame, apart(returned, result))
     if function is not None and function.traits.returns_numbers:
         result = result._replace(counts=NUMBERED)
     if function is None or function.is_context_manager or not _comes_to_its_end(function.body):
         return result
-    left = tuple(c for value, conditions in frame.returns if value.const != "None" for c in conditions)
+    left = tuple(c for value, conditions in returned if value.const != "None" for c in conditions)
     if not left:
         return result
-    returned = [*_without_equal_arms(frame.returns), (Value(uniform=True, const="None"), left)]
+    returned = [*_without_equal_arms(returned), (Value(uniform=True, const="None"), left)]
     return _constants(returned, result)._replace(there=False)
+
+
+def _of_several(returned: Returned) -> Returned:
+    """What is returned, but for what is only where there is no accelerator, and hence one process."""
+    several = [
+        (value, conditions)
+        for value, conditions in returned
+        if value.const is not None
+        or not any(_NO_ACCELERATOR.search(key) for c in conditions for key, yes in implied(c, True).items() if yes)
+    ]
+    return several or returned
+
+
+_NO_ACCELERATOR = re.compile(r"(^|[._])accelerator(#\d+)? is None$")
 
 
 def _is_filled(frame: Frame) -> bool:

@@ -223,8 +223,19 @@ def _told_apart(loop: f.For) -> bool:
     if type(iterable) is not f.Call:
         return False
     if last_name(iterable.func) == "zip":
-        return any(place_name(a).startswith("self.") for a in iterable.args)
+        return any(place_name(_in_whole(a)).startswith("self.") for a in iterable.args)
     return last_name(iterable.func) == "items" and not iterable.args
+
+
+def _in_whole(expr: f.Expr) -> f.Expr:
+    """What some of the items are taken of, or all in another order: `self.layers[:-1]`, `reversed(self.layers)`."""
+    while True:
+        if type(expr) is f.Subscript and type(expr.index) is f.Op and expr.index.kind == "Slice":
+            expr = expr.base
+        elif type(expr) is f.Call and last_name(expr.func) == "reversed" and len(expr.args) == 1:
+            expr = expr.args[0]
+        else:
+            return expr
 
 
 def _written_out(frame: Frame, loop: f.For) -> bool:

@@ -13,8 +13,10 @@ import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, evaluate, implied
 from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import render
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -45,6 +47,21 @@ def met(frame: Frame, formula: Formula, a: Value, b: Value, merged: Value) -> Va
         )
         return merged
     return merged
+
+
+def taken_out(e: f.IfExp, body: Value, orelse: Value) -> tuple[Value, Value]:
+    """What the arms of `model.module if isinstance(model, DDP) else model` hold, whatever is asked: what is in no
+    wrapper is as much itself as what is taken out of one."""
+    if body.unwrapped and _is_inside(e.body, e.orelse):
+        return body, orelse._replace(external=None, unwrapped=True)
+    if orelse.unwrapped and _is_inside(e.orelse, e.body):
+        return body._replace(external=None, unwrapped=True), orelse
+    return body, orelse
+
+
+def _is_inside(expr: f.Expr, wrapper: f.Expr) -> bool:
+    """`wrapper.module`"""
+    return type(expr) is f.Attr and expr.attr == "module" and render(expr.base) == render(wrapper)
 
 
 def either(frame: Frame, joined: Value, a: Value, b: Value) -> Value:
