@@ -54,7 +54,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, by_id
 from ferrule_lint.semantics.sources import stated, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.sources.rank_axes import is_world_size
-from ferrule_lint.semantics.walk import begun_later, unreachable
+from ferrule_lint.semantics.walk import begun_later, captured, unreachable
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -124,16 +124,12 @@ def call(frame: Frame, e: f.Call) -> Value:
     return result
 
 
-#: methods that put something into what they are called on
-_FILLS = frozenset({"append", "appendleft", "add", "extend", "insert", "update", "setdefault"})
-
-
 def _in_full(frame: Frame, e: f.Call) -> f.Call:
     """The call that `add(x)` is after `add = kept.append`, or `hook(x)` after `hook = partial(note, kept)`: it changes
     what it was made of."""
     if type(e.func) is not f.Name or (made := iteration.definition(frame, e.func)) is e.func:
         return e
-    if type(made) is f.Attr and made.attr in _FILLS and place_name(made.base):
+    if type(made) is f.Attr and made.attr in captured.FILLS and place_name(made.base):
         return e._replace(func=made)
     if type(made) is not f.Call or last_name(made.func) != "partial" or not made.args:
         return e

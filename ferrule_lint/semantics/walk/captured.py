@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: methods by which a container gets more
-_FILLS = frozenset({"append", "appendleft", "add", "extend", "insert", "update", "setdefault"})
+FILLS = frozenset({"append", "appendleft", "add", "extend", "insert", "update", "setdefault"})
 
 
 def enter(frame: Frame, function: FunctionInfo) -> None:
@@ -144,7 +144,7 @@ def _changed(body: f.Body) -> frozenset[str]:
             for t in target.elements if type(target) is f.Sequence else (target,):
                 (bound if type(t) is f.Name else changed).add(root_name(t))
     for call in nodes(body, f.Call):
-        if type(call.func) is f.Attr and call.func.attr in _FILLS:
+        if type(call.func) is f.Attr and call.func.attr in FILLS:
             base = call.func.base.base if type(call.func.base) is f.Subscript else call.func.base
             changed.add(place_name(base).partition(".")[0])
     declared_names = {n for s in statements(body) if type(s) is f.ScopeDecl for n in s.names}
