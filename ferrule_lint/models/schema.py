@@ -176,6 +176,8 @@ def _check_call(values: Mapping[str, Any]) -> None:
             raise ValueProblem(f"{key!r} speaks of an event, but there is no 'event'", key)
     if values.get("wrapped") and not values.get("wraps"):
         raise ValueProblem("'wrapped' needs 'wraps'", "wrapped")
+    if values.get("parts_by") and values.get("wraps") != "shards":
+        raise ValueProblem("'parts_by' needs wraps = \"shards\"", "parts_by")
     if values.get("results") and not values.get("wraps"):
         raise ValueProblem("'results' needs 'wraps'", "results")
     if values.get("configured") and values.get("wraps") != "shards" and not values.get("shards_by"):

@@ -87,6 +87,8 @@ class CallModel:
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None
+    #: the argument that says which parts of the module are gathered by themselves: without it, none are
+    parts_by: Argument | None = None
     #: where the result is a tuple, what is in it: "module" is what was wrapped, "loader" a loader, "" anything else
     results: tuple[str, ...] = ()
     #: the collective with which ranks begin a shuffled loader that this has been given, to share a generator's state

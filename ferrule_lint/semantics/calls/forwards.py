@@ -513,6 +513,12 @@ def _is_wrapped_nearby(frame: Frame) -> bool:
     return sharding.is_with_wraps(own) or any(sharding.is_with_wraps(own, base) for base in bases)
 
 
+def _is_in_one(frame: Frame, owner: ClassInfo, attribute: str) -> bool:
+    """Whether a part of a module is gathered with the whole of it, and does not gather anything."""
+    sharding = frame.analysis.sharding
+    return frame.in_module and sharding.is_one_unit(owner) and not sharding.is_own_part(owner, attribute)
+
+
 def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:
     """Forwards that only a name gives away: `model(**batch)`, `self.visual(...)`, a submodule of a library's module."""
     func = arguments.expr.func
@@ -526,6 +532,8 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         owner = frame.self_class
         unknown = _unknown(frame, func)
         confidence = unknown if owner is None else sharding.of_part(owner, last_name(func.base)) or unknown
+        if owner is not None and _is_in_one(frame, owner, last_name(func.base)):
+            confidence = None
         if confidence is None:
             return None
         emit(frame, arguments, confidence, cls="" if owner is None else owner.id)
@@ -539,6 +547,8 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
     own = None if owner is None else sharding.of_part(owner, name)
     unknown = _unknown(frame, func)
     sure = own if own is not None and own > (unknown or Confidence.LOW) else unknown
+    if owner is not None and _is_in_one(frame, owner, name):
+        sure = None
     if not arguments.values or (sure is None and not frame.gradients):
         return None
     if sure is not None:  # under DDP alone there is a backward to share, and no forward

@@ -54,7 +54,7 @@ class KeptEvidence:
     reduced: KeptWrapped
     generic: int | None
     flags: tuple[bool, ...]
-    files: tuple[tuple[str, ...], ...]
+    sets: tuple[tuple[str, ...], ...]
     sites: tuple[KeptSite, ...]
     generic_sites: tuple[KeptSite, ...]
     own_parts: tuple[KeptPart, ...]
@@ -85,6 +85,9 @@ class Evidence:
     beside_in: set[str] = field(default_factory=set)
     #: files that tell a trainer, by a name, to look for unused parameters whatever settings say
     tolerant_in: set[str] = field(default_factory=set)
+    #: classes that are sharded as one, so that their parts gather nothing, and those that are also sharded in parts
+    as_one: set[str] = field(default_factory=set)
+    in_parts: set[str] = field(default_factory=set)
     #: the calls by which gradients are reduced, and those that shard something of unknown class, in the files that
     #: most others import first
     sites: list[WrapSite] = field(default_factory=list)
@@ -97,7 +100,7 @@ class Evidence:
     def lines(self) -> list[str]:
         """All of it, as text, but for the places."""
         found = (self.sharded, self.reduced)
-        files = (self.generic_in, self.wraps_in, self.beside_in, self.tolerant_in)
+        files = (self.generic_in, self.wraps_in, self.beside_in, self.tolerant_in, self.as_one, self.in_parts)
         flags = (self.generic, self.data_parallel, self.tolerant, self.reduces_any, self.keeps_buffers)
         wraps = (*self.sites, *self.generic_sites, *self.own_parts.values())
         sites = [f"{site.path} {site.text} {site.given}" for site in wraps]
@@ -105,8 +108,9 @@ class Evidence:
         lines = [f"{i} {line}" for i, of in enumerate(found) for line in of.lines()]
         return [repr(flags), *lines, *sites, *(f"{i} {path}" for i, of in enumerate(files) for path in sorted(of))]
 
-    def _files(self) -> tuple[set[str], ...]:
-        return self.generic_in, self.configured_in, self.wraps_in, self.beside_in, self.tolerant_in
+    def _sets(self) -> tuple[set[str], ...]:
+        files = (self.generic_in, self.configured_in, self.wraps_in, self.beside_in, self.tolerant_in)
+        return (*files, self.as_one, self.in_parts)
 
     def kept(self) -> KeptEvidence:
         """The same to be kept."""
@@ -115,7 +119,7 @@ class Evidence:
             _kept(self.reduced),
             None if self.generic is None else int(self.generic),
             (self.data_parallel, self.tolerant, self.reduces_any, self.keeps_buffers),
-            tuple(tuple(sorted(of)) for of in self._files()),
+            tuple(tuple(sorted(of)) for of in self._sets()),
             tuple(map(_kept_site, self.sites)),
             tuple(map(_kept_site, self.generic_sites)),
             tuple(KeptPart(*part, _kept_site(site)) for part, site in self.own_parts.items()),
@@ -126,7 +130,7 @@ class Evidence:
 def taken_over(kept: KeptEvidence) -> Evidence:
     """What was kept."""
     data_parallel, tolerant, reduces_any, keeps_buffers = kept.flags
-    generic_in, configured_in, wraps_in, beside_in, tolerant_in = map(set, kept.files)
+    generic_in, configured_in, wraps_in, beside_in, tolerant_in, as_one, in_parts = map(set, kept.sets)
     return Evidence(
         sharded=_wrapped(kept.sharded),
         reduced=_wrapped(kept.reduced),
@@ -140,6 +144,8 @@ def taken_over(kept: KeptEvidence) -> Evidence:
         wraps_in=wraps_in,
         beside_in=beside_in,
         tolerant_in=tolerant_in,
+        as_one=as_one,
+        in_parts=in_parts,
         sites=[*map(_site, kept.sites)],
         generic_sites=[*map(_site, kept.generic_sites)],
         own_parts={(part.cls, part.name): _site(part.site) for part in kept.own_parts},

@@ -32,7 +32,7 @@ from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite
 from ferrule_lint.semantics.project.zero_stages import keeps_parameters_whole
 
 if TYPE_CHECKING:
-    from ferrule_lint.models.types import CallModel
+    from ferrule_lint.models.types import Argument, CallModel
     from ferrule_lint.semantics.analysis import Analysis
 
 _DEEPEST_SUBMODULE = 4
@@ -138,8 +138,9 @@ class Gathering:
             model.configured and keeps_parameters_whole(self._analysis, module, owner, call)
         ):
             model = replace(model, wraps="ddp", configured=False)
+        as_one = model.parts_by is not None and not _is_given(call, model.parts_by)
         for wrapped in modules:
-            self._wrapped(module, owner, wrapped, model, serves, site)
+            self._wrapped(module, owner, wrapped, model, serves, site, as_one and model.wraps == "shards")
         if modules and model.wraps == "shards" and not (serves or model.configured):
             self._among_items(module, owner, call, site)
         if not exprs and model.wraps == "shards":
@@ -220,6 +221,7 @@ class Gathering:
         model: CallModel,
         serves: bool,
         site: WrapSite,
+        as_one: bool,
     ) -> None:
         seen = self._seen
         shards = model.wraps == "shards"
@@ -229,7 +231,9 @@ class Gathering:
         classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= most]
         handed = [] if classes or serves else handed_over.classes(self._analysis, owner, expr)
         for info in handed:  # callers that nobody sees may hand over another one
-            self._add(seen.sharded if shards else seen.reduced, info, Confidence.HIGH, site._replace(given=info.id), 0)
+            self._add(
+                seen.sharded if shards else seen.reduced, info, Confidence.HIGH, site._replace(given=info.id), 0, as_one
+            )
         if not classes and shards:
             # `fully_shard([self.norm, self.head])` makes one shard of several
             several = spread.several(owner, expr)
@@ -249,7 +253,7 @@ class Gathering:
         for info in classes:
             confidence = Confidence.LOW if serves else Confidence.HIGH
             of_class = site._replace(given=info.id)
-            self._add(seen.sharded if shards else seen.reduced, info, confidence, of_class, 0)
+            self._add(seen.sharded if shards else seen.reduced, info, confidence, of_class, 0, as_one)
 
     def _among_items(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, site: WrapSite) -> None:
         """What a method of a module puts among the items of an attribute once it is sharded."""
@@ -287,13 +291,28 @@ class Gathering:
         made = self._analysis.names.resolve(expr.func, module) if type(expr) is f.Call else None
         return type(made) is External and made.dotted.startswith("torch.nn.")
 
-    def _add(self, found: Wrapped, info: ClassInfo, confidence: Confidence, site: WrapSite, depth: int) -> None:
+    def _add(
+        self, found: Wrapped, info: ClassInfo, confidence: Confidence, site: WrapSite, depth: int, as_one: bool = False
+    ) -> None:
         if depth > _DEEPEST_SUBMODULE or not self._analysis.is_module(info):
             return
         mro = [c for c in self._analysis.names.mro(info) if self._analysis.is_module(c)]
-        if found.add(mro, confidence, site):
+        surer = found.add(mro, confidence, site)
+        if found is self._seen.sharded:
+            of_kind = self._seen.as_one if as_one else self._seen.in_parts
+            surer = surer or info.id not in of_kind
+            of_kind.update(c.id for c in mro)
+        if surer and not as_one:
             for submodule in self._analysis.holders.classes(info):
                 self._add(found, submodule, confidence, site, depth + 1)
+
+
+def _is_given(call: f.Call, argument: Argument) -> bool:
+    """Whether a call gives an argument, or may, in `*args` or `**kwargs`; None is nothing."""
+    position = argument.position if argument.position is not None else len(call.args)
+    if position < len(call.args) or any(type(a) is f.Starred for a in call.args):
+        return True
+    return any(name is None or (name == argument.name and value != f.Const("None")) for name, value in call.keywords)
 
 
 def _settle(seen: Evidence, call: f.Call) -> None:

@@ -70,6 +70,8 @@ class Sharding:
             return True
         # a loss without parameters of its own decides on those of others
         sharded = self.unknown if info is None else self.of_class(info, bare=True)
+        if info is not None and self.is_one_unit(info):
+            sharded = None  # its gradients are one tensor, whichever of its parts have been used
         if sharded is not None and sharded > Confidence.LOW:
             return True
         return info is not None and seen.reduced.of(self._mro(info)) is not None
@@ -160,10 +162,22 @@ class Sharding:
 
     def of_part(self, info: ClassInfo, attribute: str) -> Confidence | None:
         """How sure it is that what an attribute of a module holds, of unknown class, is sharded."""
+        if self.is_one_unit(info) and not self.is_own_part(info, attribute):
+            return None
         known = self.of_class(info)
         if self._setting != "auto" or (known is not None and known > Confidence.MEDIUM):
             return known
         return Confidence.MEDIUM if self.is_own_part(info, attribute) else known
+
+    def is_one_unit(self, info: ClassInfo) -> bool:
+        """Whether instances of a class are only seen to be sharded as one: their parts gather nothing by themselves.
+
+        https://docs.pytorch.org/docs/stable/fsdp.html
+        """
+        if self._setting != "auto" or self._gathering:
+            return False
+        seen, ids = self.gather(), {c.id for c in self._mro(info)}
+        return not seen.as_one.isdisjoint(ids) and seen.in_parts.isdisjoint(ids)
 
     def is_own_part(self, info: ClassInfo, attribute: str) -> bool:
         """Whether what an attribute of a module holds, whatever that is, is seen to be sharded as a part of it."""

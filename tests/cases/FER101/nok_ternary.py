@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 
 
 class Tower(nn.Module):
@@ -16,4 +17,4 @@ class Tower(nn.Module):
 
 
 def build() -> nn.Module:
-    return FullyShardedDataParallel(Tower())
+    return FullyShardedDataParallel(Tower(), auto_wrap_policy=ModuleWrapPolicy({nn.Conv2d}))
