@@ -354,8 +354,10 @@ def _past_hooks(func: f.Expr) -> bool:
 
 
 def channel(arguments: Arguments) -> str:
-    """The module's name in a call of it."""
+    """The module's name in a call of it, with its place in a list or dict where that is written out."""
     func = arguments.expr.func
+    if type(func) is f.Subscript and type(func.index) is f.Const and (holder := last_name(func.base)):
+        return f"{holder}[{func.index.text}]"
     name = last_name(func if type(func) is not f.Subscript else func.base) or render(func)
     of_itself = name == "forward" or _STAND_IN.search(name) is not None
     return (last_name(func.base) or name) if of_itself and type(func) is f.Attr else name
