@@ -26,7 +26,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, filled_by_others, given, removed, updated
+from ferrule_lint.semantics.walk import aliases, behind_exits, captured, filled_by_others, given, removed, updated
 from ferrule_lint.semantics.walk.binding import held_class
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ def _put_in(
     more = added.length
     grows = method in ("append", "extend") and not known.types
     fills = grows and (of_object or place.startswith(f"{frame.self_name}."))
-    step = frame.step("flow", pos, f"`{place}` gets items on some ranks only")
+    step = frame.step("flow", pos, f"`{captured.as_written(place)}` gets items on some ranks only")
     in_rounds = method != "__setitem__"  # an entry is made once, in however many rounds
     if divergence is None or divergence.kind == "rank" or slots is not None:
         of_rank = passed and by_path is not None and by_path.kind == "rank" and place not in frame.filled_alike

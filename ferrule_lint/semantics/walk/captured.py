@@ -128,6 +128,11 @@ def is_mark(root: str) -> bool:
     return root[:1] == "<"
 
 
+def as_written(place: str) -> str:
+    """A place as the function writes it whose variable it is."""
+    return place.partition(">")[2] if is_mark(place) else place
+
+
 def _declared(function: FunctionInfo, kind: str) -> set[str]:
     """The names that a function declares `nonlocal` or `global`."""
     return {n for s in statements(function.body) if type(s) is f.ScopeDecl and s.kind == kind for n in s.names}
