@@ -313,7 +313,8 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
     dealt = len(given) == 3 and given[1].multiple and given[2].world_size
     if len(given) > 1 and not arguments.is_open and all(v.divergence is None for v in given[2:]):
         dealt = dealt or shares.as_far(frame, *arguments.expr.args[:2])
-        dealt = dealt or (len(given) == 3 and shares.steps_evenly(frame, *arguments.expr.args))
+        if not dealt and len(given) == 3 and shares.steps_evenly(frame, *arguments.expr.args):
+            joined = computed(given[1:])  # wherever a rank begins, it is the stop that says how far it goes
     return Value(
         uniform=joined.uniform,
         divergence=None,
