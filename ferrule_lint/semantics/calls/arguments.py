@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import is_open
 
 
 class Arguments:
@@ -25,7 +26,7 @@ class Arguments:
     @property
     def is_open(self) -> bool:
         """Whether `*args` or `**kwargs` may pass more than is seen."""
-        return any(type(a) is f.Starred for a in self.expr.args) or any(k is None for k, _ in self.expr.keywords)
+        return is_open(self.expr)
 
     def expression(self, name: str, position: int | None) -> f.Expr | None:
         for keyword, value in self.expr.keywords:

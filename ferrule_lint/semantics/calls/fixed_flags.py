@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.text import is_open, last_name, place_name
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.walk import own_names
 
@@ -105,7 +105,7 @@ def _handed_on(base: FunctionInfo, call: f.Call, source: str, given: set[str]) -
     """What a constructor hands on for a parameter of its base's: a parameter of its own, or a constant."""
     if source in _FLAGS:
         return source
-    if any(type(a) is f.Starred for a in call.args) or any(key is None for key, _ in call.keywords):
+    if is_open(call):
         return None
     value = passed(call, base, True, source)
     if value is None:

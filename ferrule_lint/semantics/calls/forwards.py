@@ -517,8 +517,7 @@ def _is_wrapped_nearby(frame: Frame) -> bool:
 
 def _is_in_one(frame: Frame, owner: ClassInfo, attribute: str) -> bool:
     """Whether a part of a module is gathered with the whole of it, and does not gather anything."""
-    sharding = frame.analysis.sharding
-    return frame.in_module and sharding.is_one_unit(owner) and not sharding.is_own_part(owner, attribute)
+    return frame.in_module and frame.analysis.sharding.is_in_one(owner, attribute)
 
 
 def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:

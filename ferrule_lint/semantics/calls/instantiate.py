@@ -58,7 +58,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import is_open, last_name
 from ferrule_lint.semantics.gradients import through_calls
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
@@ -104,7 +104,7 @@ def bind_arguments(
             bound[name] = value
     if keywords and ("**" in keywords or (parameters[-1:] and parameters[-1].kind == "**")):
         _spread_out(parameters, keywords, bound)
-    if not _is_open(call):
+    if call is not None and not is_open(call):
         for parameter in parameters:
             default = parameter.default
             if parameter.name not in bound and type(default) is f.Const:
@@ -142,12 +142,6 @@ def _spread_out(parameters: Sequence[f.Parameter], keywords: Mapping[str, Value]
         bound[taker.name] = Value(there=True, entries=entries)
     elif taker is not None and not rest:
         bound[taker.name] = keywords["**"]
-
-
-def _is_open(call: f.Call | None) -> bool:
-    if call is None:
-        return True
-    return any(type(a) is f.Starred for a in call.args) or any(k is None for k, _ in call.keywords)
 
 
 def contexts_of(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import is_open
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def spelled(
 ) -> Spelled | None:
     """What a call comes to of a function that gathers arguments and does nothing else with them than hand them on;
     None if it has none to gather, or if that cannot be told. `receiver`: whether a method is called on something."""
-    if call is None or not any(p.kind in _GATHERS for p in function.parameters) or _is_open(call):
+    if call is None or not any(p.kind in _GATHERS for p in function.parameters) or is_open(call):
         return None
     if function.name in _CALLED_BY_OTHERS or function.qualname in function.module.outer:
         return None
@@ -54,23 +55,19 @@ def spelled(
     others = tuple(sorted([k for k, _ in call.keywords if k and k not in own])) if "**" in gathering else ()
     if more + len(others) > MOST_ARGUMENTS:
         return None
+    names = dict(zip(others, _names(gathering.get("**", ""), len(others)), strict=True))
     made = function.spellings.get((more, others))
     if made is None:
         if len(function.spellings) >= MOST_SPELLINGS:
             analysis.count("spellings of a function")
             return None
-        made = function.spellings[more, others] = _made(function, gathering, more, others)
-    names = dict(zip(others, _names(gathering.get("**", ""), len(others)), strict=True))
+        made = function.spellings[more, others] = _made(function, gathering, more, names)
     given = tuple([(names.get(name or "", name), value) for name, value in call.keywords])
     return Spelled(made, call._replace(keywords=given), {names.get(k, k): v for k, v in keywords.items()})
 
 
 #: constructors are asked what they fix of an instance, by others than those who call them
 _CALLED_BY_OTHERS = frozenset({"__init__", "__new__"})
-
-
-def _is_open(call: f.Call) -> bool:
-    return any(type(a) is f.Starred for a in call.args) or any(name is None for name, _ in call.keywords)
 
 
 def _handed_on(body: f.Body) -> frozenset[tuple[str, str]]:
@@ -90,18 +87,19 @@ def _names(gathering: str, count: int) -> list[str]:
     return [f"{gathering}_{i}" for i in range(count)]
 
 
-def _made(function: FunctionInfo, gathering: dict[str, str], more: int, others: tuple[str, ...]) -> FunctionInfo:
-    positional, keyword = gathering.get("*", ""), gathering.get("**", "")
+def _made(function: FunctionInfo, gathering: dict[str, str], more: int, named: dict[str, str]) -> FunctionInfo:
+    """What a function comes to for `more` arguments that are gathered by position, and `named` ones by keyword, with
+    the parameter of each."""
+    given = _names(gathering.get("*", ""), more)
     parameters: list[f.Parameter] = []
     for p in function.parameters:
         if gathering.get(p.kind) != p.name:
             parameters.append(p)
         else:
-            kind, count = ("normal", more) if p.kind == "*" else ("keyword", len(others))
-            parameters += [f.Parameter(name, None, None, kind) for name in _names(p.name, count)]
-    names = dict(zip(others, _names(keyword, len(others)), strict=True))
-    body = _rewritten(function.body, (positional, _names(positional, more)), (keyword, names))
-    return function.spelled(tuple(parameters), body, f"*{more}{''.join(f',{name}' for name in others)}")
+            kind, names = ("normal", given) if p.kind == "*" else ("keyword", [*named.values()])
+            parameters += [f.Parameter(name, None, None, kind) for name in names]
+    body = _rewritten(function.body, (gathering.get("*", ""), given), (gathering.get("**", ""), named))
+    return function.spelled(tuple(parameters), body, f"*{more}{''.join(f',{name}' for name in named)}")
 
 
 def _rewritten(node: Any, positional: tuple[str, list[str]], keyword: tuple[str, dict[str, str]]) -> Any:
@@ -116,7 +114,7 @@ def _rewritten(node: Any, positional: tuple[str, list[str]], keyword: tuple[str,
 
 
 def _call_of(call: f.Call, positional: tuple[str, list[str]], keyword: tuple[str, dict[str, str]]) -> f.Call:
-    if not any(type(a) is f.Starred for a in call.args) and not any(name is None for name, _ in call.keywords):
+    if not is_open(call):
         return call
     args: list[f.Expr] = []
     for a in call.args:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.options import passed
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
@@ -29,16 +30,11 @@ def is_passed(frame: Frame, function: FunctionInfo, name: str, pos: f.Pos) -> bo
     if not module.mentions_like(_EVEN) or module.mentions_like(_DEALS) or frame.function is None:
         return False
     call = next((c for c in frame.function.calls if c.pos == pos), None)
-    given = _argument(call, function, name) if call is not None else None
+    if call is None:
+        return False
+    given = passed(call, function, function.owner is not None and type(call.func) is f.Attr, name)
     place = place_name(given) if given is not None else ""
     return bool(place) and _deals_out_another(module) and _is_made_whole(module, place)
-
-
-def _argument(call: f.Call, function: FunctionInfo, name: str) -> f.Expr | None:
-    own = function.owner is not None and not function.is_static and type(call.func) is f.Attr
-    normal = [p.name for p in function.parameters if p.kind == "normal"][own:]
-    place = normal.index(name) if name in normal else len(call.args)
-    return dict(call.keywords).get(name) or (call.args[place] if place < len(call.args) else None)
 
 
 def _deals_out_another(module: ModuleInfo) -> bool:

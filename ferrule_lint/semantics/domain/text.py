@@ -22,6 +22,11 @@ def last_name(expr: f.Expr | None) -> str:
     return ""
 
 
+def is_open(call: f.Call) -> bool:
+    """Whether `*args` or `**kwargs` of a call may pass more than is seen."""
+    return any(type(a) is f.Starred for a in call.args) or any(name is None for name, _ in call.keywords)
+
+
 def called_name(expr: f.Expr | None) -> str:
     """`c` of `a.b.c(x)`, and of `a.b.c`, which is written like it: a decorator, a context manager."""
     return last_name(expr.func if type(expr) is f.Call else expr)

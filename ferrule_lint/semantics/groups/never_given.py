@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, walk
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import is_open, place_name
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
@@ -47,7 +47,7 @@ def is_always_none(
     for module, caller, call in options.calls_of(analysis, function):
         if is_test(module.path):
             continue
-        if any(type(a) is f.Starred for a in call.args) or any(key is None for key, _ in call.keywords):
+        if is_open(call):
             return False
         value = next((v for k, v in call.keywords if k == name), None)
         if value is None and parameter.kind == "normal" and at < len(call.args):

@@ -162,7 +162,7 @@ class Sharding:
 
     def of_part(self, info: ClassInfo, attribute: str) -> Confidence | None:
         """How sure it is that what an attribute of a module holds, of unknown class, is sharded."""
-        if self.is_one_unit(info) and not self.is_own_part(info, attribute):
+        if self.is_in_one(info, attribute):
             return None
         known = self.of_class(info)
         if self._setting != "auto" or (known is not None and known > Confidence.MEDIUM):
@@ -178,6 +178,10 @@ class Sharding:
             return False
         seen, ids = self.gather(), {c.id for c in self._mro(info)}
         return not seen.as_one.isdisjoint(ids) and seen.in_parts.isdisjoint(ids)
+
+    def is_in_one(self, info: ClassInfo, attribute: str) -> bool:
+        """Whether what an attribute of such a module holds is gathered with the whole of it."""
+        return self.is_one_unit(info) and not self.is_own_part(info, attribute)
 
     def is_own_part(self, info: ClassInfo, attribute: str) -> bool:
         """Whether what an attribute of a module holds, whatever that is, is seen to be sharded as a part of it."""

@@ -31,8 +31,8 @@ def asked(frame: Frame, arguments: Arguments) -> Divergence | None:
     classes = frame.analysis.names.mro(info)
     if any(name in c.attributes for c in classes):
         return None
-    set_by = [m for c in classes for m in c.methods.values() for _ in range(_times(m.body, m.parameters[:1], name))]
-    held = frame.analysis.holders.attribute(info, name, frame.light) if len(set_by) == 1 else None
+    times = sum(_times(m.body, m.parameters[:1], name) for c in classes for m in c.methods.values())
+    held = frame.analysis.holders.attribute(info, name, frame.light) if times == 1 else None
     if held is None or held.presence is None or not held.presence.why[-1].note.endswith(SET_THERE):
         return None
     return held.presence.then(frame.step("flow", arguments.expr.pos, f"only those ranks have `{name}`"))

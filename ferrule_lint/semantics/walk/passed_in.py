@@ -17,7 +17,7 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
-from ferrule_lint.semantics.domain.text import last_name, shown
+from ferrule_lint.semantics.domain.text import is_open, last_name, shown
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
@@ -88,12 +88,12 @@ def passed(analysis: Analysis, method: FunctionInfo, layer: int) -> dict[str, Va
 def _sites(analysis: Analysis, method: FunctionInfo, parameters: list[f.Parameter]) -> Iterator[_Site]:
     for module, owner, call in options.calls_outside_tests(analysis, method):
         given: dict[str, f.Expr] = {}
-        is_open = any(type(a) is f.Starred for a in call.args) or any(key is None for key, _ in call.keywords)
+        may_give = is_open(call)
         for parameter in parameters:
             value = options.passed(call, method, True, parameter.name)
             if value is not None:
                 given[parameter.name] = value
-            elif parameter.default is not None and not is_open:
+            elif parameter.default is not None and not may_give:
                 given[parameter.name] = parameter.default
         yield _Site(module, owner, call, given)
 

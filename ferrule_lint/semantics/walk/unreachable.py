@@ -9,6 +9,7 @@ what is made where it is not is of interest.
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.text import is_open
 from ferrule_lint.semantics.domain.trace import Exit, ends
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.programs import is_test
@@ -58,7 +59,7 @@ def _is_told(frame: Frame, function: FunctionInfo, call: f.Call) -> bool:
 
 def _lacks_one(function: FunctionInfo, call: f.Call) -> bool:
     """Whether a call passes nothing for a parameter that has no default."""
-    if any(type(a) is f.Starred for a in call.args) or any(name is None for name, _ in call.keywords):
+    if is_open(call):
         return False
     normal = [p for p in function.parameters if p.kind == "normal"]
     named = {name for name, _ in call.keywords}
