@@ -13,10 +13,10 @@ from typing import Any
 
 from ferrule_lint.models.types import Argument, AttributeModel, CallModel, ClassModel, Convention
 
-#: the axes that a model may name; "world" spans all, "attn_dp" lies inside tp, "edp" (copies of the same experts) and
-#: "replicate" (copies of a sharded model) inside dp, "cfg" are the branches of classifier-free guidance, "private" is
-#: outside torch.distributed
-AXES = ("dp", "tp", "pp", "cp", "ep", "world", "attn_dp", "edp", "replicate", "cfg", "private")
+#: the axes that a model may name; "world" spans all, "attn_dp" lies inside tp, "edp" (copies of the same experts),
+#: "replicate" (copies of a sharded model) and "shard" (its parts) inside dp, "cfg" are the branches of classifier-free
+#: guidance, "private" is outside torch.distributed
+AXES = ("dp", "tp", "pp", "cp", "ep", "world", "attn_dp", "edp", "replicate", "shard", "cfg", "private")
 
 #: the words allowed for a key; a key that is not here takes any string
 CHOICES: Mapping[str, tuple[str, ...]] = {

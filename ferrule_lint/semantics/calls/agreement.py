@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.axes import COPIES, Axes
+from ferrule_lint.semantics.domain.axes import COPIES, WITHIN_DP, Axes
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.text import dotted_name, place_name
 from ferrule_lint.semantics.gradients import stage_values
@@ -28,8 +28,8 @@ def cleanse(value: Value, axes: Axes) -> Value:
     if "?" in axes:
         return Value(types=value.types, element_types=value.element_types, agreed=True)
 
-    if "dp" in axes:
-        axes |= COPIES
+    if axes & WITHIN_DP:
+        axes |= WITHIN_DP | COPIES
 
     def rest(divergence: Divergence | None) -> Divergence | None:
         if divergence is None:

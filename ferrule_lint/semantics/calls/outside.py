@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.gradients import surgery
-from ferrule_lint.semantics.groups import roots, same_for_all, starting
+from ferrule_lint.semantics.groups import dimensions, roots, same_for_all, starting
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project.built_around import FACTORIES, makes_module
 from ferrule_lint.semantics.project.entities import FunctionInfo, by_id
@@ -292,6 +292,8 @@ def unknown_call(
 
 def _handed_out(frame: Frame, call: f.Call) -> Axes | None:
     """The group that a call hands out by its name (`state.get_ulysses_group()`), kept in a variable or passed on."""
+    if key := dimensions.key_of(call):
+        return dimensions.axes_of(frame, key)
     return frame.axes_in(render(call)) if GIVES_GROUP.search(called_name(call)) else None
 
 

@@ -15,13 +15,14 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.loaders import dealt_out
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
-from ferrule_lint.semantics.domain.axes import DP, PRIVATE, REPLICATE, UNKNOWN_GROUP, WORLD, Axes
+from ferrule_lint.semantics.domain.axes import DP, PRIVATE, UNKNOWN_GROUP, WORLD, Axes
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of
 from ferrule_lint.semantics.domain.targets import ExternalTarget
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import frozen
+from ferrule_lint.semantics.groups import dimensions
 from ferrule_lint.semantics.groups.group_members import is_of_one_rank
 from ferrule_lint.semantics.groups.of_call import group_axes
 from ferrule_lint.semantics.project import strategies
@@ -109,7 +110,10 @@ def result_of(
         return Value(group=frame.axes_in(text) or UNKNOWN_GROUP, external=model.makes or None)
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
-    return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+    named = group_axes(frame, model, arguments, receiver)[0] if model.group is not None else None
+    if named is None or named in (WORLD, UNKNOWN_GROUP):
+        named = frame.axes_in(render(e)) or frozenset(model.axes) or None
+    return Value(group=named, external=model.makes or None)
 
 
 def _is_all_of_it(frame: Frame, call: f.Call) -> bool:
@@ -181,10 +185,6 @@ def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver
     )  # fmt: skip
 
 
-#: `mesh["dp_replicate"].get_local_rank()`
-_OF_COPIES = re.compile(r"replica(te)?(?!\w*shard)", re.IGNORECASE)
-
-
 #: files that ranks save together
 _OF_CHECKPOINT = re.compile(r"checkpoint|ckpt|best_model", re.IGNORECASE)
 
@@ -201,8 +201,6 @@ def _divergent(
         axes, channel = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD, ""
     if model.kind in ("data", "structure") and not model.axes:
         axes = DP
-    if model.kind == "rank" and axes == DP and _OF_COPIES.search(render(e)):
-        axes = REPLICATE
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
     library = model.name.partition(".")[0]
@@ -231,6 +229,8 @@ def _divergent(
     function = frame.function
     around = (frame.module.body, ()) if function is None else (function.body, [p.name for p in function.parameters])
     frame.files.test(name, e, divergence, lambda path: definition(frame, path), frame.key, around)
+    if name == "get_coordinate":
+        return dimensions.coordinates(frame, e, Value(divergence=divergence))
     return first_rank.named(Value(divergence=divergence), name, channel)
 
 

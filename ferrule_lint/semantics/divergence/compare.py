@@ -29,7 +29,7 @@ from ferrule_lint.semantics.divergence.signatures import (
     tokens_of,
     without_empty_rounds,
 )
-from ferrule_lint.semantics.domain.axes import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, overlap
+from ferrule_lint.semantics.domain.axes import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, is_dimension, overlap
 from ferrule_lint.semantics.domain.conditions import Connective, Negation, atoms, connect, deps_of, evaluate, implied
 from ferrule_lint.semantics.domain.dependences import NOTHING, PRESENT
 from ferrule_lint.semantics.domain.summary import Summary
@@ -152,7 +152,9 @@ class Comparison:
             return False  # a place in one group says nothing of who meets in another
         if event.confidence < self.least or not overlap(self.axes, event.axes):
             return False
-        return self.lenient or event.axes != UNKNOWN_GROUP or self.least == Confidence.LOW
+        of_place = is_dimension(self.axes) or "world" in self.axes
+        unknown = event.axes == UNKNOWN_GROUP or (is_dimension(event.axes) and not of_place)
+        return self.lenient or not unknown or self.least == Confidence.LOW
 
     def fresh(self) -> Comparison:
         """The same question with a budget of its own."""

@@ -12,8 +12,26 @@ UNKNOWN_GROUP: Axes = frozenset({"?"})
 PRIVATE: Axes = frozenset({"private"})
 #: which copy of a sharded model this is
 REPLICATE: Axes = frozenset({"replicate"})
+#: which part of it
+SHARD: Axes = frozenset({"shard"})
+#: what data parallelism spans: all of it, and the two directions of a sharded model with copies
+WITHIN_DP: Axes = DP | REPLICATE | SHARD
 #: axes along which ranks of data parallelism differ that hold the same part of the model: of the experts, of all of it
 COPIES: Axes = frozenset({"edp", "replicate"})
+
+
+#: what a dimension of a mesh begins with that is an axis of its own
+_DIMENSION = "mesh:"
+
+
+def of_dimension(name: str) -> Axes:
+    """The axes of a dimension of a mesh whose name says nothing of what it is for."""
+    return frozenset({_DIMENSION + name})
+
+
+def is_dimension(axes: Axes) -> bool:
+    """Whether axes are such dimensions."""
+    return bool(axes) and all(axis.startswith(_DIMENSION) for axis in axes)
 
 
 def overlap(condition: Axes, event: Axes) -> bool:
@@ -24,6 +42,14 @@ def overlap(condition: Axes, event: Axes) -> bool:
     """
     if not condition or not event or "private" in condition or "private" in event:
         return False
+    if is_dimension(condition) and is_dimension(event):
+        return bool(condition & event)
+    if is_dimension(condition) or is_dimension(event):
+        # what two names of dimensions say of each other is not known where one of them says what it is for
+        known = condition if is_dimension(event) else event
+        return bool(known & (WORLD | UNKNOWN_GROUP | DP))
+    if (condition | event) & SHARD:
+        return {condition, event} != {SHARD, REPLICATE} and overlap(_whole(condition), _whole(event))
     if condition & COPIES or event & COPIES:
         copies, other = (condition, event) if condition & COPIES else (event, condition)
         whole = (copies - COPIES) | {"dp"}
@@ -34,3 +60,7 @@ def overlap(condition: Axes, event: Axes) -> bool:
     if "?" in union:
         return union <= {"dp", "ep", "?"}
     return ("dp" in condition and "ep" in event) or ("ep" in condition and "dp" in event)
+
+
+def _whole(axes: Axes) -> Axes:
+    return (axes - SHARD) | DP if axes & SHARD else axes

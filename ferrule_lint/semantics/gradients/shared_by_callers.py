@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.axes import Axes
+from ferrule_lint.semantics.domain.axes import WITHIN_DP, Axes
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.programs import is_test
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
-WITHIN_A_STAGE: Axes = frozenset({"dp", "tp", "cp", "ep"})
+WITHIN_A_STAGE: Axes = WITHIN_DP | {"tp", "cp", "ep"}
 #: calls that, by their names, may bring a value to the other stages
 SHARES = re.compile(r"broadcast|bcast|sync|share|send|gather|reduce|scatter", re.IGNORECASE)
 

@@ -14,7 +14,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.arithmetic import factors
 from ferrule_lint.semantics.domain.assigned import assignments
-from ferrule_lint.semantics.domain.axes import WORLD, Axes
+from ferrule_lint.semantics.domain.axes import WITHIN_DP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
@@ -35,7 +35,7 @@ def numbered(frame: Frame, e: f.Op, value: Value) -> Value:
     along = frozenset[str]().union(*(_axes_of_size(frame, factor, 0) for factor in factors(e.operands[1])))
     if _INNERMOST not in along:
         return value
-    if "dp" in along:
+    if along & WITHIN_DP:
         along |= {"ep"}  # experts are dealt out to copies
     return value._replace(divergence=divergence._replace(axes=_EVERY - along))
 

@@ -11,7 +11,7 @@ from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD, Ax
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ENDS
-from ferrule_lint.semantics.groups import neighbours
+from ferrule_lint.semantics.groups import dimensions, neighbours
 from ferrule_lint.semantics.sources import first_rank, rank_axes
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
         return default, ""
     if neighbours.is_one(frame, expr) or first_rank.has_alone(value):
         return PRIVATE, ""  # it has the others of its group in another program
-    named = frame.axes_in(render(expr)) or rank_axes.of_mode(frame, expr)
+    key = dimensions.key_in(expr) or dimensions.key_of(expr)
+    named = dimensions.axes_of(frame, key) if key else frame.axes_in(render(expr)) or rank_axes.of_mode(frame, expr)
     axes = named if value.group is None or value.group == UNKNOWN_GROUP else value.group
     if axes is not None:
         return axes, ENDS if axes == _STAGES and _is_of_ends(frame, expr) else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.axes import DP, UNKNOWN_GROUP, Axes
+from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WITHIN_DP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.nearness import Nearness
@@ -42,7 +42,7 @@ def has_siblings(frame: Frame, axes: Axes) -> bool:
     """Whether a job has several groups along these axes. Without any other axis in sight, data parallelism is the whole
     job, and so is the one dimension of a mesh."""
     known = [n for _, call in frame.module.calls_named(_MESH) if (n := _dimensions(call))]
-    if axes == DP and not any(_is_other_axis(frame, name) for name in frame.module.mentions):
+    if axes <= WITHIN_DP and not any(_is_other_axis(frame, name) for name in frame.module.mentions):
         return max(known, default=1) > 1
     return not known or max(known) > 1
 
@@ -79,7 +79,7 @@ def _is_other_axis(frame: Frame, name: str) -> bool:
     axes = frame.models.convention("axis", name)
     if axes is None:
         return name == "mpu"  # Megatron's model parallel unit, as libraries are handed it
-    return bool(axes) and not set(axes) & {"dp", "world", "private"}
+    return bool(axes) and not (WITHIN_DP | WORLD | PRIVATE).intersection(axes)
 
 
 def _is_wide(call: f.Call) -> bool:

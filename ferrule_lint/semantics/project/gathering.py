@@ -17,6 +17,7 @@ from ferrule_lint.semantics.project import (
     nearness,
     own_parts,
     own_wrapping,
+    policies,
     sharded_items,
     spread,
     strategies,
@@ -141,6 +142,9 @@ class Gathering:
         as_one = model.parts_by is not None and not _is_given(call, model.parts_by)
         for wrapped in modules:
             self._wrapped(module, owner, wrapped, model, serves, site, as_one and model.wraps == "shards")
+        if model.parts_by is not None and model.wraps == "shards" and not serves:
+            for info in policies.units(self._analysis, module, owner, call, model.parts_by):
+                self._add(seen.sharded, info, Confidence.HIGH, site._replace(given=info.id), 0, as_one=True)
         if modules and model.wraps == "shards" and not (serves or model.configured):
             self._among_items(module, owner, call, site)
         if not exprs and model.wraps == "shards":
@@ -340,9 +344,18 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
     return [
         f"{owner and owner.qualname} {number} {said([meant])} {_kept_whole(analysis, module, owner, meant)}"
         f"{_said_of_spread(owner, meant)} {strategies.options(owner, meant)}"
-        f" {owner and sharded_items.held_in(owner, call.pos)}"
+        f" {owner and sharded_items.held_in(owner, call.pos)}{_said_of_policy(analysis, module, owner, meant)}"
         for owner, number, call, meant in wrapping_calls.in_file(module, wrapping_names.names(analysis))
     ]
+
+
+def _said_of_policy(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> str:
+    entity = analysis.names.resolve(call.func, module)
+    model = analysis.models.call(entity.dotted) if isinstance(entity, External) else None
+    if model is None or model.parts_by is None:
+        return ""
+    named = [info.id for info in policies.units(analysis, module, owner, call, model.parts_by)]
+    return f" {named}" if named else ""
 
 
 def _said_of_spread(owner: FunctionInfo | None, call: f.Call) -> str:

@@ -15,6 +15,7 @@ from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.walk import each_of
 from ferrule_lint.semantics.walk.binding import as_key, bind, element_of, loop_term
 from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.instances import known_by
 from ferrule_lint.semantics.walk.predicates import condition
 from ferrule_lint.semantics.walk.returned import counts
 
@@ -79,6 +80,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
                 asked = (formula,)
                 chosen |= filters.decided_by(asked, iterable, target)
                 filtered = filtered or filters.left_out(frame, asked, iterable, target, {}, position(test))
+            known_by(frame, generator.conditions, _bound_names(generator.target))
             if target is None:
                 bind(frame, generator.target, element)
                 each_of.recall(frame, generator.target, generator.iterable)

@@ -14,20 +14,17 @@ from ferrule_lint.semantics.data import sorts
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.dependences import MADE, NO_DEPS
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
-from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
+from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, instance_test, last_name, place_name
 from ferrule_lint.semantics.gradients import meeting
-from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import divisible, filled_lists, sizing
 from ferrule_lint.semantics.walk.arms import with_outcome
 from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.instances import are_others, instances
 
 #: place -> (value before, None if nothing was held of it; value in the arm)
 Narrowed = dict[str, tuple[Value | None, Value]]
-
-#: classes of one `isinstance` that are told apart
-_MOST_CLASSES = 3
 
 
 def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
@@ -62,13 +59,13 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
                 value = frame.eval(expr)
             if _is_of_one_setting(value):
                 hold(place, None, value._replace(types=value.of_some, there=True, presence=None, absent=SOMEWHERE))
-    for expr, classes in [found for part, holds in told for found in _instances(frame, part, holds)]:
+    for expr, classes in [found for part, holds in told for found in instances(frame, part, holds)]:
         place = place_name(expr)
         before = frame.env.get(place)
         with frame.recording():
             value = frame.eval(expr)
         known = value.types or value.external is not None or type(value.target) not in (NoneType, MethodTarget)
-        if known:  # an attribute of something unknown may be a method
+        if known and not are_others(frame, value.types, classes):  # an attribute of something unknown may be a method
             continue
         hold(place, before, value._replace(types=classes, target=None))
     for place in sizing.as_long_as_agreed(frame, told):
@@ -195,46 +192,6 @@ def after_test(frame: Frame, outcomes: Mapping[str, bool], narrowed: Narrowed) -
                 narrowed[place] = (value, known._replace(absent=SOMEWHERE))
                 frame.env[place] = narrowed[place][1]
     return narrowed
-
-
-def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, frozenset[ClassInfo]]]:
-    """What is an instance of classes of the project if `test` is `outcome`."""
-    if outcome and type(test) is f.BoolOp and test.op == "or":
-        return _one_of(frame, test.values)
-    asked = instance_test(test) if outcome else None
-    if asked is None:
-        return []
-    place, named = asked
-    if frame.light or len(named) > _MOST_CLASSES or not place_name(place):
-        return []
-    targets = [frame.eval(expr).target for expr in named]
-    classes = frozenset(t.info for t in targets if type(t) is ClassTarget)
-    if len(classes) != len(named) or not all(_is_told(frame, info) for info in classes):
-        return []  # of a class with subclasses one of these is meant, and by its methods' names it may be told which
-    return [(place, classes)]
-
-
-def _one_of(frame: Frame, tests: tuple[f.Expr, ...]) -> list[tuple[f.Expr, frozenset[ClassInfo]]]:
-    """`isinstance(x, A) or isinstance(x, B)` says of `x` what `isinstance(x, (A, B))` does."""
-    found = [
-        [said for part, outcome in told_parts(test, True) for said in _instances(frame, part, outcome)]
-        for test in tests
-    ]
-    if any(len(said) != 1 for said in found) or len({place_name(said[0][0]) for said in found}) != 1:
-        return []
-    classes = frozenset(info for ((_, infos),) in found for info in infos)
-    return [(found[0][0][0], classes)] if len(classes) <= _MOST_CLASSES else []
-
-
-def _is_told(frame: Frame, info: ClassInfo) -> bool:
-    """Whether an instance does what its class says: subclasses only do what it leaves open, and change nothing."""
-    names = frame.analysis.names
-    for sub in frame.analysis.hierarchy.below(info):
-        for name in sub.methods:
-            inherited = names.method(info, name) if not name.startswith("__") else None
-            if inherited is not None and not inherited.traits.says_nothing:
-                return False
-    return True
 
 
 def widen(

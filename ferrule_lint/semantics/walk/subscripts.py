@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.groups import dimensions
 from ferrule_lint.semantics.sources import admissions, environment, field_names, setting_names
 from ferrule_lint.semantics.walk import given, read_entries
 from ferrule_lint.semantics.walk.binding import held_class, of_items
@@ -96,7 +97,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
     role = frame.models.class_(base.external) if base.external else None
     if role is not None and role.role == "group":
-        return base._replace(group=frame.axes_in(key) or base.group)
+        named = dimensions.axes_of(frame, key) if dimensions.key_in(e.index) else frame.axes_in(key)
+        return base._replace(group=named or base.group)
     # local data that lies under other keys is none of this entry
     of_others = base.is_keyed and type(e.index) is f.Const and setting_names.is_name(e.index.text)
     value = base._replace(
