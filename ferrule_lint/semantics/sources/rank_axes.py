@@ -43,11 +43,13 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
     if named == WORLD:
         function = e.func if type(e) is f.Call else e
         near = [function.base] if type(function) is f.Attr else []
-        if near and type(near[0]) is f.Subscript and (key := dimensions.key_in(near[0].index)):
-            if _MESH.search(last_name(near[0].base)) is not None or last_name(function) == "get_local_rank":
+        if near and type(near[0]) is f.Subscript:
+            of_mesh = _MESH.search(last_name(near[0].base)) is not None
+            key = dimensions.key_in(near[0].index)
+            if key and (of_mesh or last_name(function) == "get_local_rank"):
                 return dimensions.axes_of(frame, key)  # `mesh["tp"].get_local_rank()`
-        if near and type(near[0]) is f.Subscript and _MESH.search(last_name(near[0].base)) is not None:
-            return frame.axes_in(render(near[0].index)) or UNKNOWN_GROUP
+            if of_mesh:
+                return frame.axes_in(render(near[0].index)) or UNKNOWN_GROUP
         for group in (*near, *(e.args[:1] if type(e) is f.Call else ())):
             if frame.models.convention("group", last_name(group)) is not None:
                 return frame.axes_in(render(group)) or WORLD

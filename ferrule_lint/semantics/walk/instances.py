@@ -1,4 +1,4 @@
-"""What a test says an object to be an instance of: `isinstance(x, C)`, `type(x) is C`, `any(isinstance(x, c) for c in CS)`."""
+"""What a test says an object to be: `isinstance(x, C)`, `type(x) is C`, `any(isinstance(x, c) for c in CLASSES)`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def are_others(frame: Frame, known: frozenset[ClassInfo], classes: frozenset[Cla
 
 
 def known_by(frame: Frame, tests: Collection[f.Expr], names: Collection[str]) -> None:
-    """Let what a comprehension walks under `names` be what its conditions say: `[m for m in parts if isinstance(m, C)]`."""
+    """Let what a comprehension walks be what its conditions say: `[m for m in parts if isinstance(m, C)]`."""
     told = [
         found for test in tests for part, holds in told_parts(test, True) for found in instances(frame, part, holds)
     ]

@@ -53,7 +53,36 @@ def unfolded(frame: Frame, test: f.Expr, depth: int = 0) -> f.Expr:
         return _of_item(frame, test, depth)
     if type(test) is f.Attr and depth < DEEPEST and (kept := own_tests.held(frame, test)) is not None:
         return unfolded(frame, kept, depth + 1)
+    if type(test) is f.Attr and depth < DEEPEST and (asked := _of_property(frame, test)) is not None:
+        return unfolded(frame, asked, depth + 1)
     return test
+
+
+def _of_property(frame: Frame, test: f.Attr) -> f.Expr | None:
+    """What a property returns, in terms of the fields of an object of which this function has set one: its own class
+    does not know of that."""
+    place = place_name(test.base)
+    if not place or place == frame.self_name or frame.light or frame.read(place_name(test)) is not None:
+        return None
+    with frame.aside():
+        types = frame.eval(test.base).types
+    info = next(iter(types)) if len(types) == 1 else None
+    if info is None or frame.analysis.hierarchy.below(info):
+        return None
+    method = frame.analysis.names.method(info, test.attr)
+    if method is None or not method.is_property or method.decorator_names != {"property"} or not method.parameters:
+        return None
+    own, returned = method.parameters[0].name, _only_return(method)
+    nodes = list(walk(returned))
+    fields = {n.attr for n in nodes if type(n) is f.Attr and type(n.base) is f.Name and n.base.id == own}
+    if len(nodes) > LARGEST or any(type(n) in _OWN for n in nodes) or variables(returned) - {own} - _BUILT_IN:
+        return None
+    if returned is None or not any(frame.read(f"{place}.{name}") is not None for name in fields):
+        return None
+    return replaced(returned, {own: test.base}, test.pos)
+
+
+_BUILT_IN = frozenset("len sum max min abs any all int float bool sorted round".split())
 
 
 def items_of(frame: Frame, walked: f.Expr) -> f.Expr:
@@ -234,7 +263,15 @@ def _only_return(function: FunctionInfo) -> f.Expr | None:
     body = function.body
     if body and type(body[0]) is f.ExprStmt and type(body[0].value) is f.Const:
         body = body[1:]
-    return body[0].value if len(body) == 1 and type(body[0]) is f.Return else None
+    if not body or type(body[-1]) is not f.Return or body[-1].value is None:
+        return None
+    returned = body[-1].value
+    for s in reversed(body[:-1]):  # `h = self.history` is another name for it
+        name = s.targets[0] if type(s) is f.Assign and len(s.targets) == 1 else None
+        if type(s) is not f.Assign or type(name) is not f.Name or type(s.value) is not f.Attr or not place_name(s.value):
+            return None
+        returned = replaced(returned, {name.id: s.value}, s.value.pos)
+    return returned
 
 
 def _arguments(target: FunctionTarget, call: f.Call, nodes: list[object]) -> Mapping[str, f.Expr] | None:
