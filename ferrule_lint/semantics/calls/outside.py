@@ -275,6 +275,9 @@ def unknown_call(
         if v.deps:
             # it may be there only where that is, which a forward's output always is
             deps |= recast(v.deps, MADE, FLOWS, ITEM) | recast(v.deps, CONTAINED, FLOWS, ITEM)
+    if receiver is not None and receiver.divergence is not None and receiver.divergence.kind == "host":
+        if last_name(arguments.expr.func) in _READS_OUT and receiver.data is None:
+            return Value(divergence=receiver.divergence)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,
@@ -288,6 +291,10 @@ def unknown_call(
         multiple=name in iteration.CUTS and any(v.multiple for v in arguments.values),
         length=iteration.built_around(frame, arguments) if receiver is None else None,
     )
+
+
+#: methods that hand back what an answer says: `requests.get(url).json()`
+_READS_OUT = frozenset("json read decode strip".split())
 
 
 def _handed_out(frame: Frame, call: f.Call) -> Axes | None:
