@@ -78,7 +78,8 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     data = output.data
     # of a wrapper that a function is handed along with what goes in, its callers know what comes out
     handed = bool(output.deps) and place_name(arguments.expr.func) in frame.given
-    if data is None and role in ("sharded", "ddp") and not handed and not all(v.uniform for v in arguments.values):
+    parallel = role in ("sharded", "ddp") or external in frame.models.engines
+    if data is None and parallel and not handed and not all(v.uniform for v in arguments.values):
         note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
     value = result or Value()
@@ -172,6 +173,8 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
     if role == "sharded":
         return Confidence.HIGH, min((c.id for c in function.types), default="")
     analysis = frame.analysis
+    if function.external in frame.models.engines and analysis.sharding.by_engines:
+        return Confidence.HIGH, ""
     best: Confidence | None = None
     cls = ""
     for info in by_id(function.types):

@@ -88,6 +88,9 @@ class Evidence:
     #: classes that are sharded as one, so that their parts gather nothing, and those that are also sharded in parts
     as_one: set[str] = field(default_factory=set)
     in_parts: set[str] = field(default_factory=set)
+    #: files whose engines shard parameters by a configuration that is written out, and those where it is not told
+    engines_in: set[str] = field(default_factory=set)
+    other_engines_in: set[str] = field(default_factory=set)
     #: the calls by which gradients are reduced, and those that shard something of unknown class, in the files that
     #: most others import first
     sites: list[WrapSite] = field(default_factory=list)
@@ -100,7 +103,7 @@ class Evidence:
     def lines(self) -> list[str]:
         """All of it, as text, but for the places."""
         found = (self.sharded, self.reduced)
-        files = (self.generic_in, self.wraps_in, self.beside_in, self.tolerant_in, self.as_one, self.in_parts)
+        files = (self.generic_in, *self._sets()[2:])
         flags = (self.generic, self.data_parallel, self.tolerant, self.reduces_any, self.keeps_buffers)
         wraps = (*self.sites, *self.generic_sites, *self.own_parts.values())
         sites = [f"{site.path} {site.text} {site.given}" for site in wraps]
@@ -110,7 +113,7 @@ class Evidence:
 
     def _sets(self) -> tuple[set[str], ...]:
         files = (self.generic_in, self.configured_in, self.wraps_in, self.beside_in, self.tolerant_in)
-        return (*files, self.as_one, self.in_parts)
+        return (*files, self.as_one, self.in_parts, self.engines_in, self.other_engines_in)
 
     def kept(self) -> KeptEvidence:
         """The same to be kept."""
@@ -130,7 +133,7 @@ class Evidence:
 def taken_over(kept: KeptEvidence) -> Evidence:
     """What was kept."""
     data_parallel, tolerant, reduces_any, keeps_buffers = kept.flags
-    generic_in, configured_in, wraps_in, beside_in, tolerant_in, as_one, in_parts = map(set, kept.sets)
+    generic_in, configured_in, wraps_in, beside_in, tolerant_in, as_one, in_parts, engines, others = map(set, kept.sets)
     return Evidence(
         sharded=_wrapped(kept.sharded),
         reduced=_wrapped(kept.reduced),
@@ -146,6 +149,8 @@ def taken_over(kept: KeptEvidence) -> Evidence:
         tolerant_in=tolerant_in,
         as_one=as_one,
         in_parts=in_parts,
+        engines_in=engines,
+        other_engines_in=others,
         sites=[*map(_site, kept.sites)],
         generic_sites=[*map(_site, kept.generic_sites)],
         own_parts={(part.cls, part.name): _site(part.site) for part in kept.own_parts},

@@ -30,7 +30,7 @@ from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.unused import is_given_by_nobody
 from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite
-from ferrule_lint.semantics.project.zero_stages import keeps_parameters_whole
+from ferrule_lint.semantics.project.zero_stages import keeps_parameters_whole, shards_parameters
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import Argument, CallModel
@@ -139,6 +139,12 @@ class Gathering:
             model.configured and keeps_parameters_whole(self._analysis, module, owner, call)
         ):
             model = replace(model, wraps="ddp", configured=False)
+        if model.configured and model.makes in self._analysis.models.engines and not serves:
+            if shards_parameters(self._analysis, module, owner, call):
+                model = replace(model, configured=False)
+                seen.engines_in.add(module.path)
+            else:
+                seen.other_engines_in.add(module.path)
         as_one = model.parts_by is not None and not _is_given(call, model.parts_by)
         for wrapped in modules:
             self._wrapped(module, owner, wrapped, model, serves, site, as_one and model.wraps == "shards")

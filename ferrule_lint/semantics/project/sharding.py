@@ -129,6 +129,14 @@ class Sharding:
         found = {min(c, Confidence.MEDIUM) for c in seen.sharded.confidences()}
         return max(found if seen.generic is None else {*found, seen.generic}, default=None)
 
+    @property
+    def by_engines(self) -> bool:
+        """Whether all engines of the project (DeepSpeed's) shard parameters, by configurations that are written out."""
+        if self._setting != "auto":
+            return False
+        seen = self.gather()
+        return bool(seen.engines_in) and not seen.other_engines_in
+
     def of_class(self, info: ClassInfo, bare: bool = False) -> Confidence | None:
         """How sure it is that instances of this class are sharded; None without evidence, or without parameters unless
         `bare` asks for the modules around."""

@@ -31,14 +31,32 @@ def keeps_parameters_whole(
 ) -> bool:
     """Whether the configuration that a call is given in one of these arguments is a dict that asks for less than
     stage 3: written out in this file, or in a function that hands it back."""
+    found = _configurations(analysis, module, owner, call, arguments)
+    return bool(found) and all(type(config) is f.DictDisplay and _is_below_three(config) for config in found)
+
+
+def shards_parameters(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> bool:
+    """Whether the configuration that a call is given, written out likewise, asks for stage 3."""
+    found = _configurations(analysis, module, owner, call, _CONFIGS)
+    stages = [_stage(config) for config in found if type(config) is f.DictDisplay and None not in config.keys]
+    return bool(found) and len(stages) == len(found) and all(stage == f.Const("3") for stage in stages)
+
+
+def _configurations(
+    analysis: Analysis,
+    module: ModuleInfo,
+    owner: FunctionInfo | None,
+    call: f.Call,
+    arguments: tuple[str, ...],
+) -> list[f.Expr | None]:
     given = next((value for name, value in call.keywords if name in arguments), None)
     if given is None:
-        return False
+        return []
     found: list[f.Expr | None] = []
     for config in _written(module, owner.body if owner is not None else module.body, given):
         maker = analysis.names.resolve(config.func, module) if type(config) is f.Call else None
         found += _returned(maker) if type(maker) is FunctionInfo else [config]
-    return bool(found) and all(type(config) is f.DictDisplay and _is_below_three(config) for config in found)
+    return found
 
 
 def _returned(maker: FunctionInfo) -> Iterator[f.Expr | None]:
@@ -156,6 +174,11 @@ def _is_below_three(config: f.DictDisplay) -> bool:
         return False
     stage = _entry(zero, "stage")
     return stage is None or (type(stage) is f.Const and stage.text in ("0", "1", "2"))
+
+
+def _stage(config: f.DictDisplay) -> f.Expr | None:
+    zero = _entry(config, _ZERO)
+    return _entry(zero, "stage") if type(zero) is f.DictDisplay and None not in zero.keys else None
 
 
 def _entry(config: f.DictDisplay, key: str) -> f.Expr | None:

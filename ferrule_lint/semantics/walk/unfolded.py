@@ -268,7 +268,12 @@ def _only_return(function: FunctionInfo) -> f.Expr | None:
     returned = body[-1].value
     for s in reversed(body[:-1]):  # `h = self.history` is another name for it
         name = s.targets[0] if type(s) is f.Assign and len(s.targets) == 1 else None
-        if type(s) is not f.Assign or type(name) is not f.Name or type(s.value) is not f.Attr or not place_name(s.value):
+        if (
+            type(s) is not f.Assign
+            or type(name) is not f.Name
+            or type(s.value) is not f.Attr
+            or not place_name(s.value)
+        ):
             return None
         returned = replaced(returned, {name.id: s.value}, s.value.pos)
     return returned
