@@ -275,9 +275,9 @@ def unknown_call(
         if v.deps:
             # it may be there only where that is, which a forward's output always is
             deps |= recast(v.deps, MADE, FLOWS, ITEM) | recast(v.deps, CONTAINED, FLOWS, ITEM)
-    if receiver is not None and receiver.divergence is not None and receiver.divergence.kind == "host":
-        if last_name(arguments.expr.func) in _READS_OUT and receiver.data is None:
-            return Value(divergence=receiver.divergence)
+    asked = receiver.divergence if receiver is not None and receiver.data is None else None
+    if asked is not None and asked.kind == "host" and last_name(arguments.expr.func) in _READS_OUT:
+        return Value(divergence=asked)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,

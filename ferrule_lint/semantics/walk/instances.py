@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import told_parts
@@ -25,11 +25,21 @@ def instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, f
     if asked is None or frame.light == _QUICKEST or not place_name(asked[0]):
         return []
     place, named = asked
-    values = [item for expr in named for value in [frame.eval(expr)] for item in value.items or (value,)]
+    values = [item for expr in _spelled_out(frame, named) for v in [frame.eval(expr)] for item in v.items or (v,)]
     classes = frozenset(v.target.info for v in values if type(v.target) is ClassTarget)
     if not 0 < len(classes) == len(values) <= _MOST_CLASSES or not all(_is_told(frame, info) for info in classes):
         return []  # of a class with subclasses one of these is meant, and by its methods' names it may be told which
     return [(place, classes)]
+
+
+def _spelled_out(frame: Frame, named: tuple[f.Expr, ...]) -> Iterator[f.Expr]:
+    """The classes of a test, those of a tuple that the file gives a name to one by one: `KINDS = (A, B)`."""
+    for expr in named:
+        made = frame.module.assigned(expr.id) if type(expr) is f.Name and frame.read(expr.id) is None else ()
+        if len(made) == 1 and type(made[0]) is f.Sequence:
+            yield from made[0].elements
+        else:
+            yield expr
 
 
 def _exact(test: f.Expr) -> tuple[f.Expr, tuple[f.Expr, ...]] | None:

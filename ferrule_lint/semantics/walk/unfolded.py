@@ -70,7 +70,7 @@ def _of_property(frame: Frame, test: f.Attr) -> f.Expr | None:
     if info is None or frame.analysis.hierarchy.below(info):
         return None
     method = frame.analysis.names.method(info, test.attr)
-    if method is None or not method.is_property or method.decorator_names != {"property"} or not method.parameters:
+    if method is None or not method.is_property or set(method.decorator_names) != {"property"} or not method.parameters:
         return None
     own, returned = method.parameters[0].name, _only_return(method)
     nodes = list(walk(returned))
