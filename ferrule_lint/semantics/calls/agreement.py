@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.axes import COPIES, WITHIN_DP, Axes
+from ferrule_lint.semantics.domain.axes import COPIES, WITHIN_DP, Axes, is_untold
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.text import dotted_name, place_name
 from ferrule_lint.semantics.gradients import stage_values
@@ -25,7 +25,7 @@ def cleanse(value: Value, axes: Axes) -> Value:
     if "world" in axes:
         return Value(uniform=True, types=value.types, element_types=value.element_types, agreed=True)
     was_divergent = value.divergence is not None or value.data is not None
-    if "?" in axes:
+    if is_untold(axes):
         return Value(types=value.types, element_types=value.element_types, agreed=True)
 
     if axes & WITHIN_DP:

@@ -8,7 +8,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data import buffers, exchanged, read_out, switches, told_sizes
-from ferrule_lint.semantics.domain.axes import DP, Axes
+from ferrule_lint.semantics.domain.axes import DP, Axes, is_untold, share
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED, DATA, FLOWS, NO_DEPS, OBSERVED, Deps, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -179,9 +179,9 @@ def _held(value: Value) -> Deps:
 def meets(value: Value, divergence: Divergence, axes: Axes) -> bool:
     """Whether ranks that hold different shapes meet in a group. Of a group that cannot be told it is assumed,
     unless a padded length is all there is: ranks that share a batch pad it alike."""
-    if "?" in axes:
+    if is_untold(axes):
         return not value.uneven_last or divergence.kind == "rank"
-    return "world" in axes or bool(divergence.axes & axes)
+    return "world" in axes or share(divergence.axes, axes)
 
 
 def shape_message(code: str, op: str, divergence: Divergence, typed: bool = False) -> str:

@@ -64,3 +64,17 @@ def overlap(condition: Axes, event: Axes) -> bool:
 
 def _whole(axes: Axes) -> Axes:
     return (axes - SHARD) | DP if axes & SHARD else axes
+
+
+def share(a: Axes, b: Axes) -> bool:
+    """Whether axes name one in common; the two directions within data parallelism are a part of it."""
+    return bool(_of_parallelism(a) & _of_parallelism(b))
+
+
+def _of_parallelism(axes: Axes) -> Axes:
+    return axes | DP if axes & WITHIN_DP else axes
+
+
+def is_untold(axes: Axes) -> bool:
+    """Whether nothing says along which axes the ranks of a group differ."""
+    return bool(axes & UNKNOWN_GROUP) or is_dimension(axes)

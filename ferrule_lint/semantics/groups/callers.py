@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, under_tests, walk
-from ferrule_lint.semantics.domain.axes import WORLD, Axes
+from ferrule_lint.semantics.domain.axes import WORLD, Axes, share
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -35,4 +35,4 @@ def _chooses_one(outer: Frame, test: f.Expr, axes: Axes) -> bool:
         return False
     with outer.recording():
         place = outer.eval(test.left).divergence
-    return place is not None and place.kind == "rank" and not place.axes & (axes | WORLD)
+    return place is not None and place.kind == "rank" and not share(place.axes, axes | WORLD)

@@ -14,7 +14,7 @@ from ferrule_lint.facts.plain import held_tests, spelled_out
 from ferrule_lint.facts.walk import statements, under_tests
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.axes import WORLD, is_untold
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.groups import last_round, like_this_rank
@@ -210,7 +210,7 @@ def _members(frame: Frame, call: f.Call) -> Divergence | None:
         return None
     expr = call.args[0] if call.args else call.keywords[0][1]
     axes = frame.eval(expr).group or frame.axes_in(shown(expr))
-    if axes is None or "world" in axes or "?" in axes:
+    if axes is None or "world" in axes or is_untold(axes):
         return None
     note = f"`{shown(call)}` lists the group that this rank is in"
     return frame.source(WORLD, "rank", call.pos, note, frame.least_of_tests)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WITHIN_DP, WORLD, Axes
+from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WITHIN_DP, WORLD, Axes, is_untold
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.nearness import Nearness
@@ -27,7 +27,7 @@ def axes_of(frame: Frame, expr: f.Expr, value: Value) -> Axes | None:
     axes = value.group
     if axes is None or axes == UNKNOWN_GROUP:
         axes = None if _is_made_here(frame, expr) else frame.axes_in(render(expr))
-    if axes is None or value.const == "None" or "world" in axes or "?" in axes or "private" in axes:
+    if axes is None or value.const == "None" or "world" in axes or is_untold(axes) or "private" in axes:
         return None
     return axes
 

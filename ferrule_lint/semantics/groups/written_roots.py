@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.axes import WORLD, Axes
+from ferrule_lint.semantics.domain.axes import WORLD, Axes, share
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import position, render, shown
@@ -39,7 +39,7 @@ def outside(
                 return None  # the first rank alone is here, in its own group
             continue
         divergence = divergence_of(formula)
-        if divergence is not None and divergence.kind == "rank" and not divergence.axes & ((axes or WORLD) | WORLD):
+        if divergence is not None and divergence.kind == "rank" and not share(divergence.axes, (axes or WORLD) | WORLD):
             return None  # the test leaves one of the groups
         tested = tested or (divergence is not None and divergence.kind == "rank")
         if any("world" in atom.key.lower().replace(render(size).lower(), "") for atom in atoms(formula)):

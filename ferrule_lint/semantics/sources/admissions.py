@@ -13,7 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.domain.axes import DP, NO_AXES, WORLD
+from ferrule_lint.semantics.domain.axes import DP, NO_AXES, WITHIN_DP, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
@@ -34,7 +34,7 @@ SAME = frozenset(
 _MADE = frozenset("sum mean max min amax amin abs any all norm std var isnan isinf isfinite count_nonzero item".split())
 #: operators that make a number of one other number
 _ARITHMETIC = frozenset(["Pow", "Mult", "Div", "Add", "Sub", "USub"])
-_EVERYWHERE = DP | WORLD
+_EVERYWHERE = WITHIN_DP | WORLD
 _SIZES = frozenset("len size shape numel nelement".split())
 
 

@@ -9,6 +9,7 @@ from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data.layout import conflict
+from ferrule_lint.semantics.domain.axes import share
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import place_name, render
@@ -55,7 +56,7 @@ def _in_another_order(frame: Frame, s: f.If, divergence: Divergence, a: list[Ter
     place = next(i for i, (x, y) in enumerate(shared) if x != y)
     first, second = pairs[place]
     event = next(iter(second.summary.events), None) if isinstance(second, CallTerm) else second
-    if event is None or not ("world" in event.axes or event.axes & divergence.axes):
+    if event is None or not ("world" in event.axes or share(event.axes, divergence.axes)):
         return False
     x, y = (text.partition("(")[2] for text in shared[place])
     message = f"ranks pass other things to one `{event.op}`: `{y}`, where the others have `{x}`"
