@@ -273,6 +273,17 @@ def test_a_crash_of_the_command_line_is_exit_code_2(
     assert "bug in ferrule-lint" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the current folder cannot be deleted here")
+def test_the_current_folder_is_gone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = here / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    for args in ([], ["why", "a.py:1"], [str(here)]):
+        assert cli_main.run(args) == 2
+        assert capsys.readouterr().err == "error: the current folder does not exist any more\n"
+
+
 def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["explain", "fer102"]) == 0
     out = capsys.readouterr().out

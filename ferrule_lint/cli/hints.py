@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +31,7 @@ def with_hints(report: Report, paths: Sequence[str]) -> Report:
     if not report.errors:
         return report
     # behind another tool's word for a command stands what that command would take
-    words = [path for path in paths if path in _COMMANDS and not Path(path).exists()]
+    words = [path for path in paths if path in _COMMANDS and not os.path.exists(path)]
     hints = {Path(path).name: hint for path in words or paths if (hint := meant(path))}
 
     def hinted(error: LintError) -> LintError:
@@ -42,13 +43,13 @@ def with_hints(report: Report, paths: Sequence[str]) -> Report:
 
 def meant(path: str) -> str:
     """What may have been meant by a path, if there is no such file or folder; "" if nothing else comes to mind."""
-    if Path(path).exists():
+    if os.path.exists(path):
         return ""
     if path in _COMMANDS:
         return f"did you mean `ferrule-lint {_COMMANDS[path]}`?"
     if _CODE.fullmatch(path):
         return "codes are separated by commas: `--select FER102,FER103`"
     line = _LINE.fullmatch(path)
-    if line and Path(line["path"]).exists():
+    if line and os.path.exists(line["path"]):
         return f"`ferrule-lint why {line['path']}:{line['line']}` says what is known of a line"
     return ""
