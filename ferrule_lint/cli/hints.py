@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ _COMMANDS = {
     "run": "trace",
 }
 _CODE = re.compile(r"FER[0-9]*", re.IGNORECASE)
-_LINE = re.compile(r"(?P<path>.+\.(?:py|ipynb)):(?P<line>[0-9]+)(?::[0-9]+)?:?")
+_LINE = re.compile(r"(?P<path>.+\.(?:py|ipynb))(?P<cell>:cell [0-9]+)?:(?P<line>[0-9]+)(?::[0-9]+)?:?")
 
 
 def with_hints(report: Report, paths: Sequence[str]) -> Report:
@@ -51,5 +52,6 @@ def meant(path: str) -> str:
         return "codes are separated by commas: `--select FER102,FER103`"
     line = _LINE.fullmatch(path)
     if line and os.path.exists(line["path"]):
-        return f"`ferrule-lint why {line['path']}:{line['line']}` says what is known of a line"
+        place = shlex.quote(f"{line['path']}{line['cell'] or ''}:{line['line']}")
+        return f"`ferrule-lint why {place}` says what is known of a line"
     return ""
