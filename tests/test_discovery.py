@@ -35,7 +35,7 @@ def test_order_does_not_depend_on_the_arguments(tmp_path: Path) -> None:
     assert names(tmp_path, "c", "b.py", "a.py", "b.py", "./c/x.py") == ("a.py", "b.py", "c/x.py")
 
 
-@pytest.mark.parametrize("marker", ["pyproject.toml", "ferrule.toml", ".git/HEAD", ".hg/store"])
+@pytest.mark.parametrize("marker", ["pyproject.toml", "ferrule.toml", ".ferrule.toml", ".git/HEAD", ".hg/store"])
 def test_root_is_the_nearest_project(tmp_path: Path, marker: str) -> None:
     project(tmp_path, {"outer.py": "", f"inner/{marker}": "", "inner/pkg/a.py": ""})
     found = discover([tmp_path / "inner" / "pkg"], Settings())

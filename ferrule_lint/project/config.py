@@ -26,6 +26,8 @@ from ferrule_lint.project.values import (
 )
 
 TABLE = "tool.ferrule-lint"
+#: the names of settings files, the first of them counts in a folder
+FILES = (".ferrule.toml", "ferrule.toml", "pyproject.toml")
 #: what the table is not called, though the settings file is `ferrule.toml` and the package `ferrule_lint`
 _OTHER_NAMES = ("ferrule", "ferrule_lint")
 DEFAULT_EXCLUDE = (
@@ -318,7 +320,7 @@ def _with_preset(settings: Settings, name: str) -> Settings:
 
 def settings_in(folder: Path) -> Settings | None:
     """The settings of the file in this very folder, if it has one; none where we may not look."""
-    for name in ("ferrule.toml", "pyproject.toml"):
+    for name in FILES:
         path = folder / name
         if os.path.isfile(path):  # unlike `is_file` it does not raise
             settings = load_file(path)

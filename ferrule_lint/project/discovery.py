@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ferrule_lint.findings import LintError
-from ferrule_lint.project.config import Settings
+from ferrule_lint.project.config import FILES, Settings
 from ferrule_lint.project.ignore import IgnoreStack, PatternSet
 from ferrule_lint.project.nearest import Nearest, Scope, scope_of
 
 _VCS = (".git", ".hg", ".svn")
 #: what notebooks end with
 NOTEBOOK = ".ipynb"
-_MARKERS = ("pyproject.toml", "ferrule.toml", *_VCS)
+_MARKERS = (*FILES, *_VCS)
 
 
 @dataclass(frozen=True, slots=True)
