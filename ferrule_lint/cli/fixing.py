@@ -79,7 +79,7 @@ def write(fixed: Fixed, settings: Settings) -> Report:
 
 
 def hand_back(fixed: Fixed, settings: Settings, contents: dict[Path, bytes], *, quiet: bool) -> Report:
-    """Write the repaired text of the standard input to the standard output, as ruff does; the report of what is left."""
+    """Write the repaired text of the standard input to the standard output; the report of what is left."""
     if not quiet:
         say_dropped(fixed)
     for path, content in contents.items():
