@@ -61,6 +61,9 @@ def test_missing_path_is_exit_code_2_even_with_exit_zero(here: Path, capsys: pyt
         (["rule", "FER101"], "rule: no such file or folder; did you mean `ferrule-lint explain`?"),
         (["--select", "FER102", "FER103"], "codes are separated by commas: `--select FER102,FER103`"),
         (["train.py:2:5"], "`ferrule-lint why train.py:2` says what is known of a line"),
+        (["format", "gone.py"], "format: no such file or folder; nothing is formatted here"),
+        (["chek", "gone.py"], "chek: no such file or folder; did you mean `ferrule-lint check`?"),
+        (["data", "gone.py"], "data: no such file or folder\n"),
         (["gone.py:2"], "gone.py:2: no such file or folder\n"),
     ],
 )
@@ -71,6 +74,22 @@ def test_paths_that_mean_something_else(
     out = capsys.readouterr().out
     assert hint in out
     assert out.count("; ") <= 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--add-noqa"], "No such option '--add-noqa': `--add-suppressions` writes comments"),
+        (["train.py", "--exclude", "x"], "No such option '--exclude': `--extend-exclude` adds to"),
+        (["check", "--watch"], "No such option '--watch': `ferrule-lint server`"),
+        (["--selct", "FER1"], "No such option '--selct'. "),
+    ],
+)
+def test_options_of_other_linters(
+    here: Path, capsys: pytest.CaptureFixture[str], args: list[str], message: str
+) -> None:
+    assert cli_main.run(args) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -271,6 +290,17 @@ def test_a_crash_of_the_command_line_is_exit_code_2(
     monkeypatch.setattr("ferrule_lint.engine.lint", crash)
     assert cli_main.run([]) == 2
     assert "bug in ferrule-lint" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the current folder cannot be deleted here")
+def test_the_current_folder_is_gone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = here / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    for args in ([], ["why", "a.py:1"], [str(here)]):
+        assert cli_main.run(args) == 2
+        assert capsys.readouterr().err == "error: the current folder does not exist any more\n"
 
 
 def test_explain(capsys: pytest.CaptureFixture[str]) -> None:

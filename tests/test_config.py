@@ -93,6 +93,9 @@ def test_ferrule_toml_wins_in_the_same_folder(tmp_path: Path) -> None:
         {"pyproject.toml": '[tool.ferrule-lint]\nselect = ["FER1"]\n', "ferrule.toml": 'select = ["FER2"]\n'},
     )
     assert load_settings(tmp_path).select == ("FER2",)
+    # as of `.ruff.toml`
+    project(tmp_path, {".ferrule.toml": 'select = ["FER3"]\n'})
+    assert load_settings(tmp_path).select == ("FER3",)
 
 
 def test_config_and_isolated(tmp_path: Path) -> None:

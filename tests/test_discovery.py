@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pipeline import project
 
-from ferrule_lint.project.config import Settings
+from ferrule_lint.project.config import Settings, load_settings
 from ferrule_lint.project.discovery import discover, find_root
 from ferrule_lint.project.ignore import IgnoreStack
 
@@ -35,7 +35,7 @@ def test_order_does_not_depend_on_the_arguments(tmp_path: Path) -> None:
     assert names(tmp_path, "c", "b.py", "a.py", "b.py", "./c/x.py") == ("a.py", "b.py", "c/x.py")
 
 
-@pytest.mark.parametrize("marker", ["pyproject.toml", "ferrule.toml", ".git/HEAD", ".hg/store"])
+@pytest.mark.parametrize("marker", ["pyproject.toml", "ferrule.toml", ".ferrule.toml", ".git/HEAD", ".hg/store"])
 def test_root_is_the_nearest_project(tmp_path: Path, marker: str) -> None:
     project(tmp_path, {"outer.py": "", f"inner/{marker}": "", "inner/pkg/a.py": ""})
     found = discover([tmp_path / "inner" / "pkg"], Settings())
@@ -275,18 +275,37 @@ def test_dangling_link_is_an_error_where_it_is_reported(tmp_path: Path) -> None:
 
 def test_unreadable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project(tmp_path, {"a.py": "", "locked/b.py": ""})
-    scandir = os.scandir
+    lock(tmp_path / "locked", monkeypatch)
+    for settings in (Settings(), load_settings(tmp_path)):
+        found = discover([tmp_path], settings)
+        assert found.report == ("a.py",)
+        assert [(error.path, error.message) for error in found.errors] == [("locked", "permission denied")]
+        assert discover([tmp_path / "a.py"], settings).errors == ()
+
+
+def test_file_in_an_unreadable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path, {"a.py": "", "locked/b.py": ""})
+    lock(tmp_path / "locked", monkeypatch)
+    found = discover([tmp_path / "locked" / "b.py"], load_settings(tmp_path / "locked" / "b.py"))
+    assert [(error.path, error.message) for error in found.errors] == [("locked/b.py", "permission denied")]
+
+
+def lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `folder` one whose mode is 000, for somebody who is not root."""
+    scandir, stat = os.scandir, os.stat
 
     def refuse(path: str) -> object:
-        if str(path).endswith("locked"):
+        if Path(path) == folder:
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
+    def refuse_in_it(path: object, **options: object) -> os.stat_result:
+        if isinstance(path, str | Path) and folder in Path(path).parents:
+            raise PermissionError(13, "Permission denied")
+        return stat(path, **options)  # type: ignore[call-overload, no-any-return]
+
     monkeypatch.setattr(os, "scandir", refuse)
-    found = discover([tmp_path], Settings())
-    assert found.report == ("a.py",)
-    assert [(error.path, error.message) for error in found.errors] == [("locked", "permission denied")]
-    assert discover([tmp_path / "a.py"], Settings()).errors == ()
+    monkeypatch.setattr(os, "stat", refuse_in_it)
 
 
 def test_folder_called_like_a_file(tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ ALLOWED = {
         "rulebook",
         "suppressions",
     },
-    "inquiry": {"extraction", "checks", "project", "models"},
+    # `frontend` for the cells of notebooks
+    "inquiry": {"extraction", "frontend", "checks", "findings", "project", "models"},
     "cli": {
         "inquiry",
         "server",

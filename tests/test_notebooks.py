@@ -185,3 +185,37 @@ def test_checkpoints_and_notebooks_around_are_not_read(root: Path, capsys: pytes
     project(root, {".ipynb_checkpoints/a.ipynb": "{", "broken.ipynb": "{"})
     assert "1 problem" in run(capsys, "a.ipynb")
     run(capsys, "helper.py", status=0)
+
+
+def test_why(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "b.ipynb").write_text(notebook(IMPORTS, "if dist.get_rank() == 0:\n    pass", "x = 1\nsync(x)"))
+    assert cli_main.run(["why", "--no-cache", "a.ipynb:cell 6:3:9"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("a.ipynb:cell 6:3 in `step`\n  sync(x)\n")
+    assert "\n      2  if `dist.get_rank() == 0`, which differs along world (rank)\n>     3" in out
+    assert "\n  a.ipynb:cell 6:3 FER102 " in out
+    # how a value comes about, and what the rest of the notebook issues
+    assert cli_main.run(["why", "--no-cache", "b.ipynb:cell 4:1", "--graph", "why.mmd"]) == 0
+    out = capsys.readouterr().out
+    assert "(b.ipynb:cell 4:1:4)" in out
+    assert "\n  cell 6:2  calls `sync`" in out
+    assert "b.ipynb:cell 6:2" in (root / "why.mmd").read_text()
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("a.ipynb:3", "a.ipynb: error: has cells; line 3 of the first one is 'a.ipynb:cell 2:3'"),
+        ("a.ipynb:cell 5:1", "a.ipynb: error: cell 5 is none with code"),
+        ("a.ipynb:cell 4:2", "a.ipynb: error: cell 4 has 1 line"),
+        ("a.ipynb:cell 2:1", "a.ipynb:cell 2:1: error: there is nothing to say of this line"),
+        ("helper.py:cell 1:1", "helper.py: error: is no notebook, and has no cells"),
+    ],
+)
+def test_places_why_knows_nothing_of(root: Path, place: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["why", "--no-cache", place]) == 2
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_a_place_that_is_no_path(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "`ferrule-lint why 'a.ipynb:cell 6:3'` says" in run(capsys, "a.ipynb:cell 6:3:9", status=2)

@@ -121,3 +121,39 @@ def test_contradictions(root: Path, args: list[str], message: str) -> None:
     done = run(root, MAIN, *args)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+UNEVEN = (
+    "import torch\nimport torch.distributed as dist\n\n\ndef gather(batch):\n"
+    '    kept = batch["x"][batch["mask"]]\n'
+    "    out = [torch.zeros_like(kept) for _ in range(dist.get_world_size())]\n"
+    "    dist.all_gather(out, kept)\n    return torch.cat(out)\n"
+)
+
+
+def piped(root: Path, source: str, *args: str) -> Done:
+    """The command line in a process, whose output is bytes."""
+    command = [sys.executable, "-m", "ferrule_lint", "--no-cache", "--output-format", "concise", *args]
+    done = subprocess.run(command, input=source.encode(), capture_output=True, cwd=root, check=False)
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_what_is_repaired_comes_back(root: Path) -> None:
+    done = piped(root, UNEVEN + MAIN, "--fix", "--unsafe-fixes", "--stdin-filename", "pkg/main.py", "-")
+    # the text on the output, what is left beside it
+    assert "out[:] = _all_gather_uneven(kept)\n" in done.stdout
+    assert done.stdout.endswith(MAIN) and "FER" not in done.stdout
+    assert (done.returncode, done.stderr.count("FER102"), done.stderr.count("FER201")) == (1, 1, 0)
+    assert (root / "pkg/main.py").read_text() == "x = 1\n"
+
+
+def test_text_with_nothing_to_repair_comes_back_as_it_was(root: Path) -> None:
+    for source in ("x = 1\r\n", "x = (\n", ""):
+        done = piped(root, source, "--fix", "-q", "-")
+        assert done.stdout == source
+        assert done.returncode == (1 if "(" in source else 0)
+
+
+def test_the_setting_fix_is_about_files(root: Path) -> None:
+    project(root, {"ferrule.toml": "fix = true\nunsafe-fixes = true\n"})
+    assert found(run(root, UNEVEN, "-")) == [("-", 8, "FER201")]

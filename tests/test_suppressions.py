@@ -34,6 +34,11 @@ def f(x):
     if dist.get_rank() == 0:
         dist.all_reduce(x)  # noqa: E501, FER102 some reason
 """,
+    "noqa in small letters": """\
+def f(x):
+    if dist.get_rank() == 0:
+        dist.all_reduce(x)  # noqa: fer102
+""",
     "noqa in ruff's other spellings": """\
 def f(x):
     if dist.get_rank() == 0:
@@ -240,6 +245,12 @@ def test_not_suppressed(source: str, expected: list[str], tmp_path: Path) -> Non
         ("# ferrule: ignore", "it names no rule: write `# ferrule: ignore[FER101]`"),
         ("# ferrule: ignore FER102", "it names no rule"),
         ("# ferrule: ignore[]", "it names no rule"),
+        ("# noqa: FER1", "`FER1` is suppressed, but there is no such rule: a comment names each rule by its whole"),
+        ("# noqa: fer102", "unused suppression: there is no FER102 here"),
+        ("# ferrule: noqa: FER102", "write `# ferrule: ignore[FER101]`, or `ignore-file[FER101]` for the whole file"),
+        ("# ferrule: noqa", "write `# ferrule: ignore[FER101]`"),
+        ("# ferrule: bananas", "`bananas` is none of ignore, ignore-file, disable, enable, uniform"),
+        ("# ferrule: uniformly all ranks share it", "`uniformly` is none of"),
         ("# ferrule: ignored[FER102]", "`ignored` is none of ignore, ignore-file, disable, enable"),
     ],
 )
@@ -264,7 +275,16 @@ def test_blocks_and_ends_that_suppress_nothing(source: str, message: str, tmp_pa
     assert message in finding.message
 
 
-@pytest.mark.parametrize("comment", ["# a ferrule: it holds the brush", "# noqa: F401", "# ferrule: see the docs"])
+COMMENTS_OF_OTHERS = [
+    "# a ferrule: it holds the brush",
+    "# noqa: F401",
+    "# noqa: a ferrule",
+    "# ferrule: see the docs",
+    "# ferrule: the ring that ends a stick",
+]
+
+
+@pytest.mark.parametrize("comment", COMMENTS_OF_OTHERS)
 def test_other_comments_are_left_alone(comment: str, tmp_path: Path) -> None:
     assert codes(f"x = 1  {comment}\n", tmp_path) == []
 

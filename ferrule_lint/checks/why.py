@@ -65,12 +65,14 @@ class KnownValue:
 
 @dataclass(frozen=True, slots=True)
 class TraceLine:
-    """One term of a trace, indented by `depth`; `differs` if ranks may part there."""
+    """One term of a trace, indented by `depth`; `differs` if ranks may part there. `cell`: which one of a notebook,
+    if it is another one than that of the line."""
 
     depth: int
     line: int
     text: str
     differs: bool
+    cell: int = 0
 
 
 @dataclass(frozen=True, slots=True)

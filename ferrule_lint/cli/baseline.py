@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -58,7 +59,7 @@ def with_baseline(report: Report, settings: Settings, options: dict[str, Any], *
         return report
     root = settings.root or Path.cwd()
     path, wanted = _path(options["baseline"], settings, root)
-    present = path.exists()
+    present = os.path.exists(path)
     if not present and not options["write_baseline"]:
         if wanted or options["prune_baseline"]:
             raise Failure("there is no such baseline; --write-baseline makes one", str(path))
@@ -68,7 +69,7 @@ def with_baseline(report: Report, settings: Settings, options: dict[str, Any], *
 
     def judged(entry: Entry) -> bool:
         """Whether this run would have found it."""
-        seen = entry.path in linted or not (root / entry.path).exists()
+        seen = entry.path in linted or _is_gone(root / entry.path)
         certain = entry.confidence >= selection.nearest.of(entry.path).min_confidence
         return seen and certain and selection.looks_for(entry.code, entry.path)
 
@@ -107,6 +108,15 @@ def _path(option: Path | None, settings: Settings, root: Path) -> tuple[Path, bo
 
     said = option or settings.baseline
     return (said.absolute(), True) if said else (root / FILE, False)
+
+
+def _is_gone(path: Path) -> bool:
+    """Whether there is certainly no such file: one in a folder that may not be read may be there."""
+    try:
+        path.stat()
+    except OSError as error:
+        return not isinstance(error, PermissionError)
+    return False
 
 
 def _shown(path: Path) -> str:

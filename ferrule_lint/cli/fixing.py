@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -75,6 +76,16 @@ def write(fixed: Fixed, settings: Settings) -> Report:
     failed = {error.path for error in errors}
     count = sum(finding.path not in failed for finding in fixed.repair.applied)
     return replace(fixed.report, errors=(*fixed.report.errors, *errors), fixed=count)
+
+
+def hand_back(fixed: Fixed, settings: Settings, contents: dict[Path, bytes], *, quiet: bool) -> Report:
+    """Write the repaired text of the standard input to the standard output; the report of what is left."""
+    if not quiet:
+        say_dropped(fixed)
+    for path, content in contents.items():
+        name = Path(os.path.relpath(path, settings.root or Path.cwd())).as_posix()
+        click.echo(fixed.repair.contents.get(name, content), nl=False)
+    return replace(fixed.report, fixed=len(fixed.repair.applied))
 
 
 def diff_of(fixed: Fixed) -> str:

@@ -18,7 +18,7 @@ from ferrule_lint.cli.changes import change_options, only_concerned, read_change
 from ferrule_lint.cli.completion import complete_codes, complete_path
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.fixing import fix_options
-from ferrule_lint.cli.hints import with_hints
+from ferrule_lint.cli.hints import option_meant, with_hints
 from ferrule_lint.cli.output import output_options, say_errors, write
 from ferrule_lint.cli.processors import processors
 from ferrule_lint.cli.settings import settings_of
@@ -61,7 +61,12 @@ def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
 
 class _Check(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, with_values(args))
+        try:
+            return super().parse_args(ctx, with_values(args))
+        except click.NoSuchOption as error:
+            if hint := option_meant(error.option_name):
+                raise click.UsageError(f"No such option '{error.option_name}': {hint}", ctx) from None
+            raise
 
 
 @click.command(cls=_Check, context_settings={"help_option_names": ["-h", "--help"]})
@@ -153,7 +158,15 @@ def check(
         unreported = len(report.findings)
         report = replace(report, findings=())
     if not options["diff"]:
-        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet, unreported=unreported)
+        write(
+            report,
+            settings,
+            options["output_file"],
+            statistics=statistics,
+            quiet=quiet,
+            unreported=unreported,
+            beside=bool(contents and (options["fix"] or options["fix_only"])),
+        )
     if verbose:
         for one, own in reports:
             _details(one, own)
@@ -178,16 +191,19 @@ def _one_project(
     run = partial(_lint, paths, settings, elsewhere=elsewhere, use_cache=use_cache, quiet=quiet)
     changes = read_changes(settings, options, from_stdin=bool(contents))
     changed = False
-    if settings.fix or options["fix_only"] or options["diff"]:
-        if contents and not options["diff"]:
-            raise click.UsageError("--fix writes files, so it cannot be used with the standard input; --diff can")
+    # what an editor asks about is not repaired because the settings say so of files
+    asked = options["fix"] if contents else settings.fix
+    if asked or options["fix_only"] or options["diff"]:
         if changes is not None:
             raise click.UsageError(
                 "--since and --changed choose what is reported; they go neither with --fix nor --diff"
             )
         fixed = _fix(paths, settings, contents, options, elsewhere=elsewhere, use_cache=use_cache, quiet=quiet)
         changed = bool(fixed.repair.contents)
-        report = fixing.apply(fixed, settings, diff=options["diff"], quiet=quiet)
+        if contents and not options["diff"]:
+            report = fixing.hand_back(fixed, settings, contents, quiet=quiet)
+        else:
+            report = fixing.apply(fixed, settings, diff=options["diff"], quiet=quiet)
     else:
         report = run(contents)
     report = with_baseline(report, settings, options, quiet=quiet)

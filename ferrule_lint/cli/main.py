@@ -6,6 +6,7 @@ Nothing heavier than click is imported here: `--help` and `--version` come at on
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -117,7 +118,19 @@ def run(args: Sequence[str] | None = None) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except Exception:
+        if not _has_current_folder():
+            click.echo("error: the current folder does not exist any more", err=True)
+            return FAILURE
         click.echo(traceback.format_exc(), err=True, nl=False)
         click.echo("error: this is a bug in ferrule-lint, please report it", err=True)
         return FAILURE
     return status if isinstance(status, int) else 0
+
+
+def _has_current_folder() -> bool:
+    """Whether the folder that the command was called in is still there; all relative paths need it."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True

@@ -35,9 +35,19 @@ def output_options(function: _Function) -> _Function:
 
 
 def write(
-    report: Report, settings: Settings, file: Path | None, *, statistics: bool, quiet: bool, unreported: int = 0
+    report: Report,
+    settings: Settings,
+    file: Path | None,
+    *,
+    statistics: bool,
+    quiet: bool,
+    unreported: int = 0,
+    beside: bool = False,
 ) -> None:
-    """The report to `file` or to the standard output. `unreported` findings are left that it does not have."""
+    """The report to `file` or to the standard output, or to the standard error (`beside` something else on the output).
+
+    `unreported` findings are left that it does not have.
+    """
     from ferrule_lint.reporters import text
     from ferrule_lint.reporters.cells import at_top, by_cell
     from ferrule_lint.reporters.formats import DOCUMENTS, KNOWING_CELLS
@@ -49,13 +59,14 @@ def write(
         lines = list(_lines(report, settings, statistics=statistics, quiet=quiet, unreported=unreported))
         if not lines and file is None:
             return
-        colour = text.wants_colour(sys.stdout) if file is None else _forced()
-        content = text.render(lines, colour=colour, links=file is None and text.wants_links(sys.stdout))
+        stream = sys.stderr if beside else sys.stdout
+        colour = text.wants_colour(stream) if file is None else _forced()
+        content = text.render(lines, colour=colour, links=file is None and text.wants_links(stream))
     if file is None:
         # click strips colours by its own rules; which apply was decided above
         if content or settings.output_format not in DOCUMENTS:
             try:
-                click.echo(content, color=True)
+                click.echo(content, color=True, err=beside)
             except OSError as error:
                 if error.errno == errno.EPIPE:  # whoever reads it has seen enough, which click deals with
                     raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -43,7 +44,7 @@ def check_suppressions(reason: str | None, paths: Sequence[str], *, from_stdin: 
         raise click.UsageError(f"{_ADD} writes files, so it cannot be used with the standard input")
     if diff:
         raise click.UsageError(f"{_ADD} writes files, and --diff changes none")
-    missing = [path for path in paths if not Path(path).exists()]
+    missing = [path for path in paths if not os.path.exists(path)]
     if missing and not reason:
         # files would be written with the reason left out
         raise click.UsageError(

@@ -38,9 +38,13 @@ _PICTURES = {".svg": "svg", ".dot": "dot", ".mmd": "mermaid"}
 def why(place: str, config: Path | None, isolated: bool, no_cache: bool, graph: Path | None) -> None:
     """Say what is known of the values on a line, and which collectives the function around it issues.
 
-    Then comes what is found there, and whether it is reported.
+    Then comes what is found there, and whether it is reported. Of a notebook, PATH has the cell in it, as reports do:
+    'a.ipynb:cell 2:4'.
     """
+    from ferrule_lint.reporters.cells import explained, split, texts_of
+
     path, line = _parse(place)
+    path, cell = split(path)
     if graph is not None and graph.suffix not in _PICTURES:
         raise click.UsageError(f"--graph: expected a name that ends in {', '.join(_PICTURES)}, not {str(graph)!r}")
     from ferrule_lint.inquiry import CannotAnswer
@@ -56,15 +60,21 @@ def why(place: str, config: Path | None, isolated: bool, no_cache: bool, graph: 
         raise click.UsageError("--config and --isolated contradict each other")
     try:
         settings = replace(load_settings(Path(path), config=config, isolated=isolated), root=find_root([path]))
-        answer = ask(path, line, settings, use_cache=not no_cache)
-        findings = list(_findings(path, line, settings, use_cache=not no_cache))
+        answer = ask(path, line, settings, cell=cell, use_cache=not no_cache)
+        findings = list(_findings(path, answer.line, settings, use_cache=not no_cache))
     except (ConfigError, ModelError) as error:
         raise Failure(error.message, error.path, error.line) from None
     except CannotAnswer as error:
         raise Failure(error.message, path, error.line) from None
-    if answer.explanation is None:
-        raise Failure("there is nothing to say of this line: no value and no collective stands here", path, line)
-    shown = list(reporter.lines(answer.explanation, Sources(answer.root), answer.root, Path.cwd()))
+    explanation, contents = answer.explanation, {}
+    if explanation is None:
+        place = path if cell is None else f"{path}:cell {cell}"
+        raise Failure("there is nothing to say of this line: no value and no collective stands here", place, line)
+    if answer.cells is not None:
+        contents = texts_of(explanation.path, answer.cells)
+        explanation = explained(explanation, answer.cells)
+        answer = replace(answer, explanation=explanation)
+    shown = list(reporter.lines(explanation, Sources(answer.root, contents), answer.root, Path.cwd()))
     shown += [[], [("findings", "bold")], *findings]
     click.echo(text.render(shown, colour=text.wants_colour(sys.stdout)), color=True)
     if graph is not None:
@@ -103,6 +113,7 @@ def _findings(path: str, line: int, settings: Settings, *, use_cache: bool) -> I
     from ferrule_lint import engine
     from ferrule_lint.findings import Confidence
     from ferrule_lint.project.selection import Selection
+    from ferrule_lint.reporters.cells import by_cell
     from ferrule_lint.reporters.text import visible
 
     everything = replace(settings, min_confidence=Confidence.LOW, select=("ALL",), ignore=(), per_file_ignores=())
@@ -111,24 +122,23 @@ def _findings(path: str, line: int, settings: Settings, *, use_cache: bool) -> I
     # as a run would: its default baseline counts, or the one that the settings name
     report = with_baseline(report, settings, NOTHING_SAID, quiet=True)
     selection = Selection(settings)
-    none = True
-    for finding in _near(report, path, line, settings):
-        none = False
+    near = tuple(_near(report, path, line, settings))
+    for finding, shown in zip(near, by_cell(replace(report, findings=near, suppressed=())).findings, strict=True):
         fate = "reported"
         if finding.suppression is not None and finding.suppression.form == "baseline":
             fate = "not reported: it is in the baseline"
-        elif finding.suppression is not None:
-            fate = f"suppressed by the comment in line {finding.suppression.line}"
+        elif shown.suppression is not None:
+            fate = f"suppressed by the comment in line {shown.suppression.line}"
         elif not selection.looks_for(finding.code, finding.path):
             fate = "not reported: the rule is not selected here"
         elif not selection.asks_for(finding):
             fate = f"not reported: its confidence is {finding.confidence.label}"
         yield [
-            (f"  {visible(finding.path)}:{finding.span.line} {finding.code} ", "bold"),
-            (f"{visible(finding.message)} ", ""),
+            (f"  {visible(shown.path)}:{shown.span.line} {shown.code} ", "bold"),
+            (f"{visible(shown.message)} ", ""),
             (f"({fate})", "red" if fate == "reported" else "yellow"),
         ]
-    if none:
+    if not near:
         yield [("  none in this line, and none by way of it", "dim")]
 
 

@@ -24,7 +24,7 @@ _ALIASES = {"file-ignore": "ignore-file"}
 #: of a range that goes on to the end of the file
 LAST_LINE = 2**31
 
-_PRESENT = re.compile(rb"#\s*ferrule(?:-lint)?:|(?i:noqa)\s*:[^\n\r]*FER[0-9]")
+_PRESENT = re.compile(rb"#\s*ferrule(?:-lint)?:|(?i:noqa\s*:[^\n\r]*FER[0-9])")
 _DIRECTIVE = re.compile(
     r"(?:^|(?<=\s))#\s*ferrule(?:-lint)?:\s*(?P<word>[A-Za-z][\w-]*)\s*(?P<codes>\[[^\]#]*\]?)?(?P<reason>[^#]*)"
 )
@@ -32,7 +32,9 @@ _NOQA = re.compile(
     r"#\s*(?P<noqa>noqa)\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)(?P<reason>[^#]*)", re.IGNORECASE
 )
 _CODE = re.compile(r"[^\s,\[\]]+")
-_OURS = re.compile(r"FER[0-9]{3}")
+_OURS = re.compile(r"FER[0-9]+")
+#: how much alike a word has to be to one of ours that is taken for a mistake, and not for prose
+_ALIKE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class _Directive:
 
 def suppression_comments(source: bytes, tree: ast.Module) -> tuple[SuppressionComment, ...]:
     """The suppression comments of a file that was parsed into `tree`, by line."""
-    if b"ferrule" not in source and b"FER" not in source:
+    if b"ferrule" not in source and b"noqa" not in source.lower():
         return ()
     if not _PRESENT.search(source):
         return ()
@@ -116,7 +118,7 @@ def scan(text: str) -> tuple[list[LogicalLine], list[Comment]]:
 def _directives(comment: Comment) -> Iterator[_Directive]:
     for match in _DIRECTIVE.finditer(comment.text):
         word = _ALIASES.get(match["word"].lower(), match["word"].lower())
-        if word in STATED or (word not in WORDS and match["codes"] is None):
+        if word in STATED or (word not in WORDS and match["codes"] is None and not _is_meant_for_us(word, match)):
             # a fact about the program, or prose about ferrules
             continue
         yield _directive(match, word, comment)
@@ -125,6 +127,15 @@ def _directives(comment: Comment) -> Iterator[_Directive]:
         ours = tuple(code for code in directive.codes if _OURS.fullmatch(code[0]))
         if ours:
             yield _Directive("noqa", ours, directive.reason, comment, directive.column, directive.end_column)
+
+
+def _is_meant_for_us(word: str, match: re.Match[str]) -> bool:
+    """Whether a word that has no meaning here was meant to have one: it stands alone, as ruff's `noqa` does, or is
+    nearly one of ours."""
+    from difflib import get_close_matches
+
+    known = (*WORDS, *STATED)
+    return word == "noqa" or not match["reason"].strip() or bool(get_close_matches(word, known, n=1, cutoff=_ALIKE))
 
 
 def _directive(match: re.Match[str], word: str, comment: Comment) -> _Directive:
@@ -138,7 +149,7 @@ def _directive(match: re.Match[str], word: str, comment: Comment) -> _Directive:
         )
         for code in _CODE.finditer(match["codes"] or "")
     )
-    end = match.end("codes") if match["codes"] else match.end("word" if word != "noqa" else "noqa")
+    end = match.end("codes") if match["codes"] else match.end("noqa" if match.re is _NOQA else "word")
     reason = " ".join(match["reason"].split()).lstrip("-: ")
     return _Directive(word, codes, reason, comment, comment.column + match.start(), comment.column + end)
 
@@ -179,6 +190,8 @@ def _plain(
 
 
 def _problem(one: _Directive) -> str:
+    if one.word == "noqa" and not one.codes:
+        return "write `# ferrule: ignore[FER101]`, or `ignore-file[FER101]` for the whole file"
     if one.word not in (*WORDS, "noqa"):
         return f"`{one.word}` is none of {', '.join((*WORDS, *STATED))}"
     if not one.codes:

@@ -87,7 +87,7 @@ def run_node(setup: Setup, node: Node) -> None:
             pytest.skip(rank.skipped)
         raise RuntimeError(f"pytest ended with {code} on this rank before it came to the test")
 
-    run_rank(setup, give_up, lambda error: f"skipped: {rank.skipped}" if rank.skipped else rank.failed or str(error))
+    run_rank(setup, give_up, lambda error: "" if rank.skipped else rank.failed or str(error))
 
 
 class _Rank:

@@ -15,8 +15,10 @@ runs, this module imports nothing but pytest; torch and the harness come with th
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import re
 import tempfile
+import unittest
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 TIMEOUT = 120.0
 
 _MARK = "ferrule"
+#: what would pass whatever it says
+_NOT_AWAITED = "ferrule awaits no async function; call asyncio.run(...) in a plain one"
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _OPTIONS = {"ranks", "backend", "mode", "strict", "timeout", "expect", "flow", "limits", "fresh", "hash_seeds"}
 _LINE = (
@@ -40,9 +44,22 @@ _LINE = (
 )
 
 
+#: what the ranks raise -> what the test does where all of them do
+_OUTCOMES: dict[str, Callable[[str], Any]] = {"Skipped": pytest.skip, "XFailed": pytest.xfail}
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _LINE)
     keep_forks_able()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse a marked method of a `unittest.TestCase`: pytest hands it to unittest, and no rank would be started."""
+    owner = item.getparent(pytest.Class)
+    if owner is None or item.get_closest_marker(_MARK) is None:
+        return
+    if isinstance(owner.obj, type) and issubclass(owner.obj, unittest.TestCase):
+        pytest.fail("ferrule runs no method of a unittest.TestCase on ranks; write a class without it", pytrace=False)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -52,6 +69,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if mark is None:
         return None
     options = _options(mark)
+    if inspect.iscoroutinefunction(pyfuncitem.obj) or inspect.isasyncgenfunction(pyfuncitem.obj):
+        pytest.fail(_NOT_AWAITED, pytrace=False)
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
     expect = options.pop("expect", None)
@@ -120,7 +139,9 @@ def body_of(item: pytest.Function) -> Callable[[], None]:
     arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
 
     def body() -> None:
-        item.obj(**arguments)
+        returned = item.obj(**arguments)
+        if hasattr(returned, "__await__") or hasattr(returned, "__aiter__"):
+            pytest.fail(_NOT_AWAITED, pytrace=False)
 
     return body
 
@@ -129,8 +150,8 @@ def describer_of(item: pytest.Function) -> Callable[[BaseException], str]:
     """What the test raises, as pytest shows it."""
 
     def describe(error: BaseException) -> str:
-        if isinstance(error, pytest.skip.Exception):
-            return f"skipped: {error.msg}"
+        if isinstance(error, pytest.skip.Exception | pytest.xfail.Exception):
+            return ""  # its name and words say all
         found = pytest.ExceptionInfo.from_exception(error)
         # the frames between here and the test are not the reader's
         return str(item.repr_failure(found))
@@ -142,15 +163,16 @@ def _judge(result: Result, expect: str | None) -> None:
     from ferrule_lint.harness.lint import notes
 
     divergence = result.divergence
+    raised = [one for one in result.failed if one.status == "raised"]
+    for name, outcome in _OUTCOMES.items():
+        if raised and all(one.error.startswith(f"{name}:") for one in result.endings.values()):
+            outcome(raised[0].error.partition(": ")[2])
     if expect is not None:
         if divergence is None:
             pytest.fail(f"expected {expect}, but the ranks did not diverge\n{result.report()}", pytrace=False)
         if expect not in ("divergence", divergence.kind):
             pytest.fail(f"expected {expect}, but:\n{result.report()}", pytrace=False)
         return
-    raised = [one for one in result.failed if one.status == "raised"]
-    if raised and all(one.error.startswith("Skipped") for one in result.endings.values()):
-        pytest.skip(raised[0].traceback.removeprefix("skipped: "))
     if divergence is not None:
         shown = result.with_notes(notes(divergence))
         pytest.fail(f"{shown.report()}{_tracebacks(raised)}", pytrace=False)

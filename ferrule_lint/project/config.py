@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -25,6 +26,8 @@ from ferrule_lint.project.values import (
 )
 
 TABLE = "tool.ferrule-lint"
+#: the names of settings files, the first of them counts in a folder
+FILES = (".ferrule.toml", "ferrule.toml", "pyproject.toml")
 #: what the table is not called, though the settings file is `ferrule.toml` and the package `ferrule_lint`
 _OTHER_NAMES = ("ferrule", "ferrule_lint")
 DEFAULT_EXCLUDE = (
@@ -281,7 +284,7 @@ def _extended(layer: _Layer, extended_by: tuple[Path, ...]) -> list[_Layer]:
     chain = (*extended_by, path.resolve())
     if other.resolve() in chain:
         raise ConfigError(str(path), line, f'"{EXTEND}": {other.name} extends itself')
-    if not other.is_file():
+    if not os.path.isfile(other):
         raise ConfigError(str(path), line, f'"{EXTEND}": there is no file {other}')
     return _layers(other, chain)
 
@@ -316,10 +319,10 @@ def _with_preset(settings: Settings, name: str) -> Settings:
 
 
 def settings_in(folder: Path) -> Settings | None:
-    """The settings of the file in this very folder, if it has one."""
-    for name in ("ferrule.toml", "pyproject.toml"):
+    """The settings of the file in this very folder, if it has one; none where we may not look."""
+    for name in FILES:
         path = folder / name
-        if path.is_file():
+        if os.path.isfile(path):  # unlike `is_file` it does not raise
             settings = load_file(path)
             if settings is not None:
                 return settings
@@ -331,11 +334,11 @@ def load_settings(start: Path, *, config: Path | None = None, isolated: bool = F
     if isolated:
         return Settings()
     if config is not None:
-        if config.is_dir():
+        if os.path.isdir(config):
             raise ConfigError(str(config), 0, "is a folder, not a settings file")
         return load_file(config) or Settings(source=config)
     folder = start.resolve()
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         folder = folder.parent
     for candidate in (folder, *folder.parents):
         settings = settings_in(candidate)

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ferrule_lint.findings import LintError
-from ferrule_lint.project.config import Settings
+from ferrule_lint.project.config import FILES, Settings
 from ferrule_lint.project.ignore import IgnoreStack, PatternSet
 from ferrule_lint.project.nearest import Nearest, Scope, scope_of
 
 _VCS = (".git", ".hg", ".svn")
 #: what notebooks end with
 NOTEBOOK = ".ipynb"
-_MARKERS = ("pyproject.toml", "ferrule.toml", *_VCS)
+_MARKERS = (*FILES, *_VCS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class _Found:
 def project_root(path: Path) -> Path | None:
     """The nearest folder at or above `path` with a project file or a version control folder."""
     for folder in (path, *path.parents):
-        if any((folder / marker).exists() for marker in _MARKERS):
+        if any(os.path.exists(folder / marker) for marker in _MARKERS):
             return folder
     return None
 
@@ -144,7 +144,7 @@ def _absolute(paths: Sequence[Path | str]) -> list[Path]:
 
 
 def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
+    return path if os.path.isdir(path) else path.parent
 
 
 class _Excludes:
@@ -184,7 +184,7 @@ class _Walker:
         try:
             mode = path.stat().st_mode
         except OSError as error:
-            if path.is_symlink() and isinstance(error, FileNotFoundError):
+            if isinstance(error, FileNotFoundError) and path.is_symlink():
                 found.errors.append((str(path), f"dangling symbolic link to {os.readlink(path)}"))
             else:
                 found.errors.append((str(path), _reason(error)))
@@ -310,7 +310,7 @@ class _Walker:
     def _repository(self, folder: Path) -> Path:
         """Where `.gitignore` files begin to count for `folder`: its repository, else the root of the run."""
         for candidate in (folder, *folder.parents):
-            if (candidate / ".git").exists():
+            if os.path.exists(candidate / ".git"):
                 return candidate
         return self._root if folder.is_relative_to(self._root) else folder
 

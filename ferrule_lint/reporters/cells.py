@@ -1,11 +1,15 @@
-"""Findings in notebooks: places in the converted text become places in cells."""
+"""Findings in notebooks, and what `why` says of them: places in the converted text become places in cells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ferrule_lint.findings import EventSite, Finding, LintError, NotebookCells, Report, Span, Step, Suppression
+
+if TYPE_CHECKING:
+    from ferrule_lint.checks.why import Difference, Explanation
 
 _MARK = ":cell "
 
@@ -17,12 +21,47 @@ def by_cell(report: Report) -> Report:
         number, inside = cells.place(line)
         return f"{path}{_MARK}{number}", inside, ""
 
-    texts = {
-        f"{path}{_MARK}{number}": text.encode("utf-8", "replace")
-        for path, cells in report.notebooks.items()
-        for number, text in cells.texts.items()
-    }
+    texts = {name: text for path, cells in report.notebooks.items() for name, text in texts_of(path, cells).items()}
     return replace(_moved(report, place), contents={**report.contents, **texts})
+
+
+def texts_of(path: str, cells: NotebookCells) -> dict[str, bytes]:
+    """The code of each cell under the path that it is shown by."""
+    return {f"{path}{_MARK}{number}": text.encode("utf-8", "replace") for number, text in cells.texts.items()}
+
+
+def explained(explanation: Explanation, cells: NotebookCells) -> Explanation:
+    """What is known of a line in a notebook, by cell: for people."""
+    notebook = explanation.path
+    asked, line = cells.place(explanation.line)
+
+    def place(path: str, line: int) -> tuple[str, int]:
+        if path != notebook or not line:
+            return path, line
+        number, inside = cells.place(line)
+        return f"{path}{_MARK}{number}", inside
+
+    def step(one: Step) -> Step:
+        path, line = place(one.path, one.line)
+        return replace(one, path=path, line=line)
+
+    def difference(one: Difference) -> Difference:
+        return replace(one, why=tuple(map(step, one.why)))
+
+    terms = [(term, *cells.place(term.line)) for term in explanation.trace]
+    graph = explanation.graph
+    nodes = [(node, *place(node.path or notebook, node.line)) for node in graph.nodes]
+    path = f"{notebook}{_MARK}{asked}"
+    return replace(
+        explanation,
+        path=path,
+        line=line,
+        values=tuple([replace(one, differences=tuple(map(difference, one.differences))) for one in explanation.values]),
+        trace=tuple([replace(term, line=inside, cell=0 if cell == asked else cell) for term, cell, inside in terms]),
+        graph=replace(
+            graph, path=path, line=line, nodes=tuple([replace(node, path=p, line=n) for node, p, n in nodes])
+        ),
+    )
 
 
 def at_top(report: Report) -> Report:

@@ -33,9 +33,10 @@ def lines(explanation: Explanation, sources: Sources, root: Path, cwd: Path) -> 
     yield []
     yield [(f"collectives of {explanation.function or 'this file'}", "bold")]
     for term in explanation.trace:
-        mark = ">" if term.line == explanation.line else " "
+        mark = ">" if term.line == explanation.line and not term.cell else " "
         text = "  " * term.depth + term.text
-        yield [(f"{mark} {term.line:>5}  ", "bold"), (visible(text), "red" if term.differs else "")]
+        number = f"cell {term.cell}:{term.line}" if term.cell else str(term.line)
+        yield [(f"{mark} {number:>5}  ", "bold"), (visible(text), "red" if term.differs else "")]
     if not explanation.trace:
         yield [("  none: nothing here issues a collective that the analysis can see", "dim")]
 

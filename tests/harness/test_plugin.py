@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 SUITE = """
+import unittest
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -53,6 +55,36 @@ def test_known_kind():
 @pytest.mark.ferrule(ranks=2)
 def test_skipped():
     pytest.skip("not here")
+
+
+@pytest.mark.ferrule(ranks=2)
+def test_skipped_on_one():
+    if dist.get_rank() == 1:
+        pytest.skip("not on this rank")
+
+
+@pytest.mark.ferrule(ranks=2)
+def test_known_failure():
+    pytest.xfail("known on all ranks")
+
+
+@pytest.mark.ferrule(ranks=2)
+async def test_not_awaited():
+    assert False
+
+
+@pytest.mark.ferrule(ranks=2, expect="divergence")
+def test_hands_back_what_nobody_awaits():
+    return test_not_awaited()
+
+
+class TestOfUnittest(unittest.TestCase):
+    @pytest.mark.ferrule(ranks=2, expect="divergence")
+    def test_no_rank(self):
+        self.assertTrue(True)
+
+    def test_plain(self):
+        self.assertTrue(True)
 
 
 class TestMethods:
@@ -130,7 +162,8 @@ def _plugin() -> list[str]:
 
 def test_outcomes(done: subprocess.CompletedProcess[str]) -> None:
     without_gpu = not pytest.importorskip("torch").cuda.is_available()
-    assert f"{6 + without_gpu} failed, 6 passed, {2 - without_gpu} skipped" in done.stdout, done.stdout
+    counts = f"{9 + without_gpu} failed, 7 passed, {2 - without_gpu} skipped, 1 xfailed, 1 error in"
+    assert counts in done.stdout, done.stdout
 
 
 def test_divergence_is_explained_with_what_the_ranks_printed(done: subprocess.CompletedProcess[str]) -> None:
@@ -153,6 +186,18 @@ def test_other_outcomes_are_said(done: subprocess.CompletedProcess[str]) -> None
     assert "ferrule has no option colour; there are backend, expect," in done.stdout
     assert "expect='shapes': expected one of divergence, op, module," in done.stdout
     assert "During handling" not in done.stdout
+
+
+def test_what_would_run_on_no_rank_is_refused(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.stdout.count("Failed: ferrule awaits no async function") == 1
+    assert "ranks 0-1 raised Failed: ferrule awaits no async function" in done.stdout
+    assert "ERROR test_ranks.py::TestOfUnittest::test_no_rank" in done.stdout
+    assert "ferrule runs no method of a unittest.TestCase on ranks" in done.stdout
+
+
+def test_skips_and_expected_failures(done: subprocess.CompletedProcess[str]) -> None:
+    assert "rank 1 raised Skipped: not on this rank" in done.stdout
+    assert "XFAIL test_ranks.py::test_known_failure - known on all ranks" in done.stdout
 
 
 STARTED_CUDA = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import functools
+import os
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 from ferrule_lint.harness import run  # noqa: E402
 from ferrule_lint.harness.events import Event, Spec  # noqa: E402
-from ferrule_lint.harness.rank import groups  # noqa: E402
+from ferrule_lint.harness.rank import groups, sites  # noqa: E402
 from ferrule_lint.harness.rank.dispatcher import version  # noqa: E402
 
 
@@ -240,3 +241,12 @@ def test_threads_without_a_frame_of_the_users_have_the_main_threads_place() -> N
     lines = Path(__file__).read_text("utf-8").splitlines()
     assert reduction.site is not None
     assert lines[reduction.site.line - 1].strip() in ("thread.start()", "thread.join()")
+
+
+def test_the_harness_is_no_place_where_it_is_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites, "_INSTALLED_FOLDERS", (str(Path(sites.__file__).parents[3]) + os.sep,))
+    monkeypatch.setattr(sites, "_kinds", {})
+    # as where the harness itself starts the default group: no frame of the user's is around it
+    monkeypatch.setattr(sites, "_BODY", __file__)
+    frame = eval(compile("sys._getframe()", sites.__file__, "eval"))
+    assert sites.call_of(frame).stack == ()

@@ -25,15 +25,16 @@ BACKWARD = "_engine_run_backward"
 
 
 def _folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(standard library and this package; installed packages)."""
+    """(standard library, installed packages)."""
     paths = sysconfig.get_paths()
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    library = [paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__), here]
+    library = [paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)]
     installed = [paths["purelib"], paths["platlib"]]
     return tuple({path + os.sep for path in library}), tuple({path + os.sep for path in installed})
 
 
 _LIBRARY_FOLDERS, _INSTALLED_FOLDERS = _folders()
+#: the harness
+_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _kinds: dict[str, int] = {}
 _programs: list[str] = []
 #: what is outside of it is whoever started the run
@@ -54,6 +55,8 @@ def _classify(filename: str) -> int:
     path = os.path.abspath(filename)
     if _programs and path.startswith(tuple(_programs)):
         return _USER
+    if path.startswith(_OWN_FOLDER):
+        return _LIBRARY  # also where this package is an installed one
     installed = path.startswith(_INSTALLED_FOLDERS) or f"{os.sep}site-packages{os.sep}" in path
     if installed or f"{os.sep}dist-packages{os.sep}" in path:
         return _LIBRARY if is_torch(path) else _THIRD_PARTY

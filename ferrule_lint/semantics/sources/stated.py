@@ -57,7 +57,9 @@ def _uniform(value: Value) -> Value:
 
 def _divergent(frame: Frame, value: Value, text: str, pos: f.Pos) -> Value:
     why = frame.source(WORLD, "rank", pos, f"`{text}` differs between ranks, as a comment says")
-    return value._replace(divergence=why, uniform=False, const=None, agreed=False)
+    # of a list or dict it may be meant as well that ranks have other things, and as many of them
+    length = value.length or why.at_most(Confidence.MEDIUM)
+    return value._replace(divergence=why, length=length, uniform=False, const=None, agreed=False)
 
 
 def _issue(frame: Frame, inner: f.Expr, pos: f.Pos) -> None:

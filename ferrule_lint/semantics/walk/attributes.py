@@ -187,7 +187,7 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
         if method is not None and method.is_property:
             value = frame.analysis.call_function(frame, method, receiver, (), {}, e.pos, read=e)
             if not value.divergence:
-                value = _by_name(frame, e) or value
+                value = value if _is_agreed(value) else _by_name(frame, e) or value
                 value = value._replace(world_size=value.world_size or rank_axes.is_size_of_job(e.attr))
             found.append(value)
         elif method is not None:
@@ -208,13 +208,18 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
         return Value(uniform=True, target=SeveralTarget(tuple(found)))
     else:
         value = join(found)
-    if value.divergence is None and not value.types and value.target is None:
+    if value.divergence is None and not value.types and value.target is None and not _is_agreed(value):
         named = _by_name(frame, e) or batch_fields.local_size(frame, e, base)
         if named is not None:
             return named
     if value.group is None and (axes := frame.axes_in(e.attr)) is not None:
         value = value._replace(group=axes)
     return value
+
+
+def _is_agreed(value: Value) -> bool:
+    """Whether ranks have brought it together, or a comment says that they have: then its name says nothing."""
+    return value.uniform and value.agreed
 
 
 def _class_kept(frame: Frame, info: ClassInfo, name: str) -> Value | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.stated import stated
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.data import filled_sets
@@ -102,6 +103,8 @@ class Holders:
                     found.append(value._replace(length_deps=constructed.held(value, method)))
             constructor = c.methods.get("__init__")
             anew = anew or (constructor is not None and own_names.sets_anew(constructor, name))
+        if (told := self._told_of(info, name)) is not None:
+            found.append(told)
         annotated = self._annotated(info, name)
         if annotated is not None:
             found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
@@ -109,6 +112,15 @@ class Holders:
         if result is not None and result.types and stands_for_workers(self._analysis.names, info, result.types):
             result = WORKERS
         return result
+
+    def _told_of(self, info: ClassInfo, name: str) -> Value | None:
+        """What a comment says of an attribute in the body of a class; of others the body tells what there is to begin
+        with, which is set again on instances."""
+        for c in self._analysis.names.mro(info):
+            statement = c.attributes.get(name)
+            if statement is not None and statement.value is not None:
+                return self.class_attribute(c, name) if stated(statement.value)[0] else None
+        return None
 
     def _is_of_constructor(self, info: ClassInfo, method: FunctionInfo) -> bool:
         """Whether a method is a constructor, or one that constructors of the class and its bases call and nothing else

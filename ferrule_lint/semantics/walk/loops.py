@@ -73,6 +73,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if (walked := items_of(frame, s.iterable)) is not s.iterable:
         s = s._replace(iterable=walked)
     iterable = frame.eval(s.iterable)
+    told_apart = iterable.divergence if word == "divergent" else None
     iterable = iteration.of_instance(frame, iterable, position(s.iterable))
     if iterable.unordered is not None and (same_rounds or numbers(s.target)):
         iterable = iterable._replace(unordered=None)
@@ -120,6 +121,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
             term = term._replace(trip=None, deps=NO_DEPS)
         if term.trip is not None and term.trip.kind == "rank":
             term = term._replace(sums=adding_up.sums(frame, written))
+        if told_apart is not None:
+            term = term._replace(trip=told_apart)
         if term.order is not None and same_modules.in_any_order(body, s):
             term = term._replace(order=None)
         frame.emit(term._replace(polls=queues.tries(s), gives_up=tried_again.gives_up(s)))
