@@ -238,6 +238,10 @@ def _base_attribute(frame: Frame, info: ClassInfo, name: str) -> AttributeModel 
     return None
 
 
+#: whether a service has answered at all, which is work that may fail and no news
+_OF_FAILURE = frozenset("status_code ok reason raise_for_status headers".split())
+
+
 def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     if base.external is not None:
         model = frame.models.attribute(f"{base.external}.{e.attr}")
@@ -254,6 +258,8 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         return Value(uniform=base.data is None or e.attr != "config", target=method)
     axes = frame.axes_in(e.attr) or base.group
     if base.divergence is not None and base.divergence.kind == "host" and base.data is None:
+        if e.attr in _OF_FAILURE:
+            return Value(target=method)
         return Value(divergence=base.divergence, target=method)
     uneven = base.emptiness is not None or base.shape is not None or bool(base.shape_deps)
     if base.data is not None or (uneven and e.attr == "shape"):

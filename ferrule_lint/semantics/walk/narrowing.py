@@ -65,7 +65,8 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         with frame.recording():
             value = frame.eval(expr)
         known = value.types or value.external is not None or type(value.target) not in (NoneType, MethodTarget)
-        if known and not are_others(frame, value.types, classes):  # an attribute of something unknown may be a method
+        # an attribute of something unknown may be a method; a quick look wants to know what it may be
+        if known and not (frame.light and are_others(frame, value.types, classes)):
             continue
         hold(place, before, value._replace(types=classes, target=None))
     for place in sizing.as_long_as_agreed(frame, told):
