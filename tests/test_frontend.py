@@ -180,6 +180,9 @@ def test_constants_are_bounded() -> None:
     assert expr("0x" + "f" * 10_000).text == "<int>"
     assert expr("-0x" + "f" * 10_000).text == "-<int>"
     assert expr("1e999").text == "inf"
+    assert [expr(number).written for number in ("1e9", "0x10", "1_0", "10", "1.0", "-1e9")] == [
+        "1e9", "0x10", "1_0", "", "", "-1e9"
+    ]  # fmt: skip
 
 
 def test_a_decimal_integer_too_long_for_the_parser() -> None:

@@ -149,3 +149,72 @@ def main(paths):
     (finding,) = lint_source({"main.py": source}, tmp_path).findings
     assert (finding.code, [event.op for event in finding.events]) == ("FER105", ["barrier"])
     assert finding.message.startswith("`barrier` (hidden in this call) is skipped")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "len(losses) > 10 and losses[-1] > 3 * sum(losses[-11:-1])",
+        "losses[-1] > 1e9",
+        "losses[-1] > 1_000",
+        "losses[-1] > -1e-3",
+        "(last := losses[-1]) > 3",
+        "(losses[-1] if flag else 0) > 3",
+        "any(i == j for i, j in zip(losses, losses))",
+        "torch.tensor(losses)[0, 1:] > 3",
+        "sum(losses[::2]) > 3",
+        "max((losses[-1], 3)) == 3",
+    ],
+)
+def test_conditions_are_shown_as_they_are_written(condition: str, tmp_path: Path) -> None:
+    source = f"""
+import torch
+import torch.distributed as dist
+
+
+def train(model, loader, flag):
+    losses = []
+    for batch in loader:
+        losses.append(model(batch["x"]).mean().item())
+        if {condition}:
+            dist.barrier()
+"""
+    (finding,) = lint_source({"main.py": source}, tmp_path).findings
+    assert f": `{condition}` " in finding.message
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("(dist.barrier if bad else print)()", "`dist.barrier if bad else print`"),
+        ("{True: dist.barrier, False: print}[bool(bad)]()", "`{True: dist.barrier, False: print}[bool(bad)]`"),
+    ],
+)
+def test_what_chooses_a_callable_is_shown_as_it_is_written(call: str, said: str, tmp_path: Path) -> None:
+    source = f"""
+import torch.distributed as dist
+
+
+def check(batch):
+    bad = [x for x in batch["labels"].tolist() if x < 0]
+    {call}
+"""
+    (finding,) = lint_source({"main.py": source}, tmp_path).findings
+    assert said in finding.message
+
+
+@pytest.mark.parametrize("call", ["DeviceMesh('cuda', [0, 1])", "init_device_mesh('cuda', (2,))"])
+def test_a_mesh_is_called_what_the_call_is(call: str, tmp_path: Path) -> None:
+    source = f"""
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+
+def build():
+    if dist.get_rank() < 2:
+        return {call}
+"""
+    (finding,) = lint_source({"main.py": source}, tmp_path).findings
+    assert finding.code == "FER401"
+    assert finding.message.startswith(f"`{call.partition('(')[0]}` is reached")
+    assert [event.op for event in finding.events] == ["init_device_mesh"]

@@ -336,7 +336,7 @@ def _finding(
         confidence = Confidence.LOW
     if all(o.event.op in _OF_PARTS for o in found.occurrences) and wrapped_under.is_even_in_parts(choice.formula):
         confidence = Confidence.LOW
-    op = found.occurrences[0].event.op
+    op = found.occurrences[0].event.named
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
     why = _WHAT.get(divergence.kind, "differs between ranks")
     way = has_exit(choice.body) or has_exit(choice.orelse)

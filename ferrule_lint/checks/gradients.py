@@ -13,7 +13,7 @@ from ferrule_lint.semantics.control import hooks
 from ferrule_lint.semantics.domain.axes import DP, overlap
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.reach import OWN
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.gradients import behind_wrapper, gradient_order, partly_used
 from ferrule_lint.semantics.gradients.through_calls import WITHOUT
 from ferrule_lint.semantics.project.entities import ClassInfo
@@ -54,7 +54,7 @@ def _behind_wrapper(frame: Frame, function: str) -> Iterator[Finding]:
             f"the gradients of `{one.wrapper}` are not reduced: this runs the module behind the wrapper,"
             " whose own forward nobody calls"
         )
-        run = Step("flow", one.path, one.run.pos[0], one.run.pos[1], f"`{render(one.run.func)}` runs the module itself")
+        run = Step("flow", one.path, one.run.pos[0], one.run.pos[1], f"`{shown(one.run.func)}` runs the module itself")
         witness = (
             Step("source", *one.wrapped, f"`{one.wrapper}` is a module in DDP"),
             run,

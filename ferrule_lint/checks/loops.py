@@ -50,7 +50,7 @@ def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
             confidence = confidence_of(trip, occurrences)
             if least == Confidence.LOW or _is_guess(root, loop, trip, occurrences, function):
                 confidence = Confidence.LOW
-            op = occurrences[0].event.op
+            op = occurrences[0].event.named
             message = f"`{op}` runs once a round, but the number of rounds of `{loop.text}` differs between ranks"
             condition = Step("condition", loop.path, loop.pos[0], loop.pos[1], f"`{loop.text}` decides how many rounds")
             yield finding("FER104", message, trip, occurrences, (condition,), function, confidence)

@@ -25,7 +25,7 @@ def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
             first = first_in_order(term.body, Confidence.MEDIUM)
             if first is None or ruled_out.all(root, [first]):
                 continue
-            message = f"`{first.event.op}` runs once for each item of `{term.text}`, whose order ranks do not share"
+            message = f"`{first.event.named}` runs once for each item of `{term.text}`, whose order ranks do not share"
             condition = Step("condition", term.path, term.pos[0], term.pos[1], f"`{term.text}` decides the order")
             confidence = confidence_of(term.order, [first])
             if first.event.p2p and first.call is not None:
@@ -48,7 +48,7 @@ def _arms(root: Trace, choice: Choice, function: str) -> Iterator[Finding]:
         comparison.occurrences(a.body, {}, occurrences)
         comparison.occurrences(b.body, {}, occurrences)
         message = (
-            f"`{occurrences[0].event.op}` pairs the items of `{a.text}` with those of `{b.text}`,"
+            f"`{occurrences[0].event.named}` pairs the items of `{a.text}` with those of `{b.text}`,"
             " whose order need not be the same"
         )
         steps = [

@@ -13,7 +13,7 @@ from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, shown
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Event, Exit, Trace
 from ferrule_lint.semantics.sources import first_rank
 
@@ -64,7 +64,7 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
     # a program for two ranks names the other one by its number
     confidence = Confidence.LOW if _is_other_of_two(resolved(peer, body, ())) else Confidence.MEDIUM
     does, do = ("sends", "wait to receive") if one.p2p == "send" else ("receives", "send")
-    message = f"the rank with `{text}` {does} once, to or from `{render(peer)}`, but all other ranks {do}"
+    message = f"the rank with `{text}` {does} once, to or from `{shown(peer)}`, but all other ranks {do}"
     condition = decision(choice)
     yield finding(message, divergence, (others, one), (condition,), function, min(confidence, divergence.confidence))
 
@@ -95,10 +95,10 @@ def _lets_two_in(body: f.Body, text: str) -> bool:
 
 def _names_two(test: f.Expr, text: str) -> bool:
     if type(test) is f.BoolOp:
-        return test.op == "or" and len(test.values) == 2 and any(render(value) == text for value in test.values)
+        return test.op == "or" and len(test.values) == 2 and any(shown(value) == text for value in test.values)
     if type(test) is not f.Compare or test.ops != ("in",) or type(test.rights[0]) is not f.Sequence:
         return False
-    return len(test.rights[0].elements) == 2 and render(test.left) in text
+    return len(test.rights[0].elements) == 2 and shown(test.left) in text
 
 
 def _is_other_of_two(peer: f.Expr) -> bool:

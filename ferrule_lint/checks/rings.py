@@ -19,7 +19,7 @@ from ferrule_lint.findings import Confidence, Finding
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, render, shown
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Event, Loop, Trace, every_event, has_exit
 from ferrule_lint.semantics.project.entities import ModuleInfo
 
@@ -116,7 +116,7 @@ def _in_a_row(transfers: list[Transfer], function: str, asynchronous: Callable[[
         in_ring = first.around and second.around
         if in_ring and same:
             message = (
-                f"every rank sends to `{render(first.peer)}` and receives from the same neighbour,"
+                f"every rank sends to `{shown(first.peer)}` and receives from the same neighbour,"
                 " which sends to another one"
             )
             yield finding(message, _RING, (second.event, first.event), (), function, Confidence.MEDIUM)

@@ -25,7 +25,7 @@ else:
 Pos: TypeAlias = tuple[int, int, int, int]
 
 #: changes whenever the meaning or form of facts changes; part of every cache key
-FACTS_VERSION = 7
+FACTS_VERSION = 8
 
 
 class Name(Node):
@@ -50,6 +50,8 @@ class Call(Node):
 class Const(Node):
     #: repr of the value, long strings cut
     text: str
+    #: how a number is written where that is another text (`1e9`), else ""
+    written: str = ""
 
 
 class Not(Node):

@@ -1,4 +1,7 @@
-"""Byte offsets of the parser -> character columns from 1. Only in lines that are not ASCII are they not the same."""
+"""Byte offsets of the parser -> character columns from 1. Only in lines that are not ASCII are they not the same.
+
+What stands between two of them is read here, too.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,20 @@ class Columns:
     def __call__(self, line: int, offset: int) -> int:
         if self._ascii:
             return offset + 1
-        if self._lines is None:
-            self._lines = _utf8_lines(self._source)
-        if line > len(self._lines):
-            return offset + 1
-        text = self._lines[line - 1]
+        text = self._line(line)
         if text.isascii():
             return offset + 1
         return len(text[:offset].decode("utf-8", "replace")) + 1
+
+    def written(self, line: int, start: int, end: int) -> str:
+        """What stands in a line between two offsets."""
+        return self._line(line)[start:end].decode("utf-8", "replace")
+
+    def _line(self, line: int) -> bytes:
+        """A line of the file; nothing if it has no such line."""
+        if self._lines is None:
+            self._lines = _utf8_lines(self._source)
+        return self._lines[line - 1] if line <= len(self._lines) else b""
 
 
 def _utf8_lines(source: bytes) -> list[bytes]:

@@ -89,7 +89,20 @@ class Expressions:
             value = value[:_LONGEST_STRING]
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
             return f.Const("<int>")  # repr of a huge int may raise
-        return f.Const(sys.intern(repr(value)))
+        text = sys.intern(repr(value))
+        return f.Const(text, self._written(n, text) if type(value) in (int, float) else "")
+
+    def _written(self, n: ast.Constant, text: str) -> str:
+        """How a number is written (`1e9`), if that is not what Python makes of it; "" if it is."""
+        start, end = n.col_offset, n.end_col_offset or 0
+        if end - start == len(text) or n.end_lineno != n.lineno:
+            return ""
+        written = self.column.written(n.lineno, start, end)
+        try:
+            same = (float(written) if type(n.value) is float else int(written, 0)) == n.value
+        except ValueError:
+            return ""  # before Python 3.12 what stands in an f-string has another place
+        return sys.intern(written) if same else ""
 
     def _boolop(self, n: ast.BoolOp) -> f.Expr:
         return f.BoolOp("and" if type(n.op) is ast.And else "or", self.exprs(n.values), self.pos(n))
@@ -99,7 +112,7 @@ class Expressions:
         if type(n.op) is ast.Not:
             return f.Not(operand)
         if type(n.op) is ast.USub and isinstance(n.operand, ast.Constant) and type(operand) is f.Const:
-            return f.Const("-" + operand.text)
+            return f.Const("-" + operand.text, "-" + operand.written if operand.written else "")
         return f.Op(type(n.op).__name__, (operand,))
 
     def _compare(self, n: ast.Compare) -> f.Expr:

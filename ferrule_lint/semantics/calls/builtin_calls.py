@@ -53,7 +53,7 @@ from ferrule_lint.semantics.domain.lattice import (
     worse,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, PartialTarget
-from ferrule_lint.semantics.domain.text import last_name, render, turned_rows
+from ferrule_lint.semantics.domain.text import last_name, render, shown, turned_rows
 from ferrule_lint.semantics.groups import strides
 from ferrule_lint.semantics.sources import environment, parts
 from ferrule_lint.semantics.walk import left_unset
@@ -173,7 +173,7 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
             counted = recast(joined.length_deps, COUNTED, ITERATED, FLOWS)
             joined = joined._replace(deps=joined.deps | counted, length_deps=NO_DEPS)
     if dotted in _CONTENT and joined.data is not None:
-        return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
+        return observe(frame, joined, arguments.expr.pos, shown(arguments.expr))
     if dotted in _CONTENT:
         joined = joined._replace(shape=None, shape_deps=NO_DEPS)
     only = arguments.positional[0] if dotted in ("int", "bool") and len(arguments.values) == 1 else UNKNOWN
@@ -249,7 +249,7 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
         return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
     divergence = number_of(value)
     if divergence is not None:
-        divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
+        divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{shown(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
     deps = recast(length_deps(value), COUNTED, ITERATED)
     asked = arguments.expr.args[0]
@@ -340,7 +340,7 @@ def _sorted(frame: Frame, arguments: Arguments) -> Value:
         note = f"`{by}` differs in every process, and so does what is sorted by it"
         return value._replace(unordered=no_order(frame, arguments.expr.pos, note), in_order=False)
     if before is not None and leaves_ties(frame, key):
-        note = f"`{render(arguments.expr)}` leaves ties as they were"
+        note = f"`{shown(arguments.expr)}` leaves ties as they were"
         return value._replace(unordered=before.then(frame.step("flow", arguments.expr.pos, note)), in_order=False)
     return value
 
@@ -385,7 +385,7 @@ def _any_all(frame: Frame, arguments: Arguments) -> Value:
         return Value(divergence=value.divergence, deps=recast(value.deps, PRESENT, FLOWS, ITEM))
     if all_alike.is_asked(frame, last_name(arguments.expr.func), arguments.expr.args[0]):
         return Value(uniform=True)
-    return observe(frame, value, arguments.expr.pos, render(arguments.expr))
+    return observe(frame, value, arguments.expr.pos, shown(arguments.expr))
 
 
 def _asks_for_none(frame: Frame, asked: f.Expr) -> bool:
@@ -480,7 +480,7 @@ def serialised(frame: Frame, arguments: Arguments) -> Value:
     """`pickle.dumps(x)`: as long as what this rank has to say, unless it says what all do."""
     if arguments.positional and arguments.positional[0].uniform:
         return UNIFORM
-    note = f"`{render(arguments.expr)}` is as long as what this rank puts in"
+    note = f"`{shown(arguments.expr)}` is as long as what this rank puts in"
     given = arguments.positional[0] if arguments.positional else UNKNOWN
     if given.length is not None:  # `"" if rank else name`: nobody need agree on it to know that
         step = frame.step("flow", arguments.expr.pos, note)

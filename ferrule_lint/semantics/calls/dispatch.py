@@ -44,7 +44,7 @@ from ferrule_lint.semantics.domain.targets import (
     RecordTarget,
     SeveralTarget,
 )
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice
 from ferrule_lint.semantics.gradients import gradient_order, meeting, participation
 from ferrule_lint.semantics.groups import roots, same_for_all
@@ -391,7 +391,7 @@ def _several(frame: Frame, target: SeveralTarget, arguments: Arguments, divergen
         if other == trace:
             continue
         atom = Atom(f"target{i} of {frame.key(e.func)} at {e.pos}", divergence, NO_DEPS)
-        trace = (Choice(atom, other, trace, frame.module.path, e.pos, render(e.func), "dispatch"),)
+        trace = (Choice(atom, other, trace, frame.module.path, e.pos, shown(e.func), "dispatch"),)
     frame.terms.extend(trace)
     return join(results)
 

@@ -13,7 +13,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import is_callback, run, run_callbacks
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.walk.binding import element_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def dealt(frame: Frame, test: Value | None, items: Value, call: f.Call) -> Diver
     asked = answer.observed
     if asked is None or asked.kind != "rank":
         return None
-    note = f"`{render(call)}` takes another share on every rank"
+    note = f"`{shown(call)}` takes another share on every rank"
     return asked.then(frame.step("condition", call.pos, note)).at_most(Confidence.MEDIUM)
 
 
@@ -71,5 +71,5 @@ def by_content(frame: Frame, test: Value, items: Value, call: f.Call) -> Diverge
     asked = answer.observed
     if asked is None or asked.kind != "data":
         return None
-    note = f"`{render(call)}` leaves out what does not pass"
+    note = f"`{shown(call)}` leaves out what does not pass"
     return asked.then(frame.step("condition", call.pos, note)).at_most(Confidence.MEDIUM)

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import DATA, FLOWS, HOLDS, MADE, NO_DEPS, made_of, only
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render, shown
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
 from ferrule_lint.semantics.gradients import built_here, leaves, over_devices, participation, partly_used
 from ferrule_lint.semantics.project import own_parts, prepared_beside
@@ -60,7 +60,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if not known and not is_own_part(frame, function, arguments.expr.func):
         return result
     if role == "ddp" and analysis.sharding.shares_buffers(modules, not modules and _has_statistics(frame)):
-        note = f"the forward of `{render(arguments.expr.func)}` {_BUFFERS}{_FIRST if frame.no_gradient else ''}"
+        note = f"the forward of `{shown(arguments.expr.func)}` {_BUFFERS}{_FIRST if frame.no_gradient else ''}"
         emit(frame, arguments, Confidence.HIGH, note, modules[0].id if modules else "")
     # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
     accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
@@ -70,7 +70,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         if confidence is not None:
             confidence = Confidence.LOW if function.absent is not None else confidence  # the others have no part of it
             shared = function.external is not None and function.external.endswith("SyncBatchNorm")
-            note = f"the forward of `{render(arguments.expr.func)}` {_STATISTICS}" if shared else ""
+            note = f"the forward of `{shown(arguments.expr.func)}` {_STATISTICS}" if shared else ""
             emit(frame, arguments, confidence, note, cls)
     if result is None and last_name(arguments.expr.func) == "generate":
         return generated(frame, "generate", arguments)
@@ -80,7 +80,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     handed = bool(output.deps) and place_name(arguments.expr.func) in frame.given
     parallel = role in ("sharded", "ddp") or external in frame.models.engines
     if data is None and parallel and not handed and not all(v.uniform for v in arguments.values):
-        note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
+        note = f"`{shown(arguments.expr.func)}` is data parallel: each rank has its own output"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
     value = result or Value()
     if value.data is None:
@@ -285,7 +285,7 @@ def is_for_other_programs(frame: Frame) -> bool:
 
 def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str = "", cls: str = "") -> None:
     func = arguments.expr.func
-    note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
+    note = note or f"the forward of `{shown(func)}` gathers its sharded parameters"
     expr = arguments.expr
     assumed = confidence < Confidence.HIGH
     alone = assumed and (
@@ -414,9 +414,9 @@ def generated(frame: Frame, name: str, arguments: Arguments) -> Value:
         by = only(output.deps, DATA, MADE)
         return Value(deps=output.deps, shape_deps=by, uneven_last=True)
     if data is None:
-        note = f"`{render(arguments.expr.func)}` continues the rank's own prompts"
+        note = f"`{shown(arguments.expr.func)}` continues the rank's own prompts"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
-    note = f"`{render(arguments.expr.func)}` stops at a length that the local batch decides"
+    note = f"`{shown(arguments.expr.func)}` stops at a length that the local batch decides"
     shape = data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     return Value(data=data, shape=shape, uneven_last=True)
 
@@ -455,7 +455,7 @@ def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
     if not frame.analysis.sharding.reduces_gradients:
         return
     partly_used.at_backward(frame, loss, arguments.expr.pos)
-    note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
+    note = f"`{shown(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
     around = frame.module.functions.get(frame.function.parent or "") if frame.function is not None else None
     own = any(f is not None and frame.analysis.bodies.once(leaves.only, f.body) for f in (frame.function, around))

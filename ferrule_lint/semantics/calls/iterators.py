@@ -12,7 +12,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import filters
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import shown
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -43,7 +43,7 @@ def islice(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _as_many(frame: Frame, arguments: Arguments, items: Value, why: Divergence, how: str) -> Value:
-    step = frame.step("condition", arguments.expr.pos, f"`{render(arguments.expr)}` {how}")
+    step = frame.step("condition", arguments.expr.pos, f"`{shown(arguments.expr)}` {how}")
     length = why.then(step).at_most(Confidence.MEDIUM)
     return items._replace(length=worse(items.length, length), uniform=False)
 

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
@@ -56,8 +56,8 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     if target.name == "size":
         if not index:
             return sizes
-        return batch_fields.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
-    note = f"`{render(arguments.expr)}` differs"
+        return batch_fields.dimension(frame, sizes, index, arguments.expr.pos, shown(arguments.expr))
+    note = f"`{shown(arguments.expr)}` differs"
     return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
 
 
@@ -539,7 +539,7 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     if value.data is not None:
         value = batch_fields.field_of_batch(frame, value, name, e.pos)
         if value.presence is None:
-            value = value._replace(presence=batch_fields.absent_from_sample(frame, receiver, render(e), e.pos))
+            value = value._replace(presence=batch_fields.absent_from_sample(frame, receiver, shown(e), e.pos))
         return value
     presence = batch_fields.optional_entry(frame, base, name, e.pos)
     return value if presence is None else value._replace(presence=presence)

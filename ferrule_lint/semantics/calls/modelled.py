@@ -19,7 +19,7 @@ from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, divergence_of
 from ferrule_lint.semantics.domain.dependences import HOLDS, NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of
-from ferrule_lint.semantics.domain.text import place_name, position, render, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, partly_used, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
@@ -79,9 +79,11 @@ def apply(
         if (placed := model.gathers_to) is not None:
             given = arguments.expression(placed.name, placed.position)
             confidence = confidence if given is not None and makes_whole(frame, given) else Confidence.LOW
+        called = last_name(e.func) if model.creates_group and not model.hidden else ""
+        does = f"issues {model.event}" if called in ("", model.event) else "makes process groups"
         event = Event(
             model.event, axes, channel, frame.module.path, e.pos, confidence, model.hidden,
-            f"`{render(e.func)}` issues {model.event}", model.p2p,
+            f"`{shown(e.func)}` {does}", model.p2p, called=called,
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
         if model.loss is not None and frame.analysis.sharding.reduces_gradients:

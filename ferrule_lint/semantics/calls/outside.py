@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, Axes
 from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, MADE, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.domain.text import called_name, last_name, render
+from ferrule_lint.semantics.domain.text import called_name, last_name, render, shown
 from ferrule_lint.semantics.gradients import surgery
 from ferrule_lint.semantics.groups import dimensions, roots, same_for_all, starting
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
@@ -132,7 +132,7 @@ def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
     if axes is None:
         return None
     where = rank_axes(frame, frozenset(axes), e)
-    note = f"`{render(e.func)}()` differs by rank"
+    note = f"`{shown(e.func)}()` differs by rank"
     # a place in a group that cannot be told: what its members do in groups of their own is their business
     somewhere = where == UNKNOWN_GROUP
     return first_rank.named(

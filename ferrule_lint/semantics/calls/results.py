@@ -20,7 +20,7 @@ from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTH
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of
 from ferrule_lint.semantics.domain.targets import ExternalTarget
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, render, shown
 from ferrule_lint.semantics.gradients import frozen
 from ferrule_lint.semantics.groups import dimensions
 from ferrule_lint.semantics.groups.group_members import is_of_one_rank
@@ -44,7 +44,7 @@ def result_of(
     if model.wraps:
         return wrapped(frame, model, arguments)
     if model.unordered:
-        note = f"`{render(e.func)}` has no order that ranks share"
+        note = f"`{shown(e.func)}` has no order that ranks share"
         return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
     if model.pads:
         return of_one_size(arguments.positional[0] if arguments.positional else UNKNOWN)
@@ -61,18 +61,18 @@ def result_of(
         source = counts.data or counts.divergence
         if source is not None and source.kind == "rank" and _looks_for(e):
             source = source._replace(member=True)
-        note = f"`{render(e.func)}` keeps a local number of items"
+        note = f"`{shown(e.func)}` keeps a local number of items"
         shape = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM) if source else None
         by = NO_DEPS if shape else by_content(counts)
         return joined._replace(shape=shape, divergence=None, data=joined.data or source, shape_deps=by)
     if model.observes and receiver is not None:
-        seen = observe(frame, receiver, e.pos, render(e))
+        seen = observe(frame, receiver, e.pos, shown(e))
         seen = seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
         if model.name.endswith("tolist"):
             return seen._replace(length=receiver.shape)
         return _of_the_same_size(seen, receiver) if model.name.endswith(".numpy") else seen
     if model.observes:
-        return observe(frame, computed(arguments.values), e.pos, render(e))
+        return observe(frame, computed(arguments.values), e.pos, shown(e))
     if model.returns in ("true", "false"):
         return Value(uniform=True, const=model.returns.capitalize())
     if model.returns == "uniform":
@@ -95,7 +95,7 @@ def result_of(
     if model.returns == "data" and _is_all_of_it(frame, e):
         return UNKNOWN
     if model.returns == "data":
-        data = frame.source(DP, "data", e.pos, f"`{render(e.func)}` returns the rank's own data", Confidence.MEDIUM)
+        data = frame.source(DP, "data", e.pos, f"`{shown(e.func)}` returns the rank's own data", Confidence.MEDIUM)
         return Value(data=data)
     if model.returns == "argument":
         values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
@@ -173,7 +173,7 @@ def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver
     whole = receiver or (arguments.positional[0] if arguments.positional else UNKNOWN)
     share = None if whole.multiple else rounds_of(decides) or decides.divergence
     if share is not None:
-        note = f"`{render(arguments.expr)}` takes another share on every rank"
+        note = f"`{shown(arguments.expr)}` takes another share on every rank"
         share = share.then(frame.step("condition", arguments.expr.pos, note))
     # of an uneven whole a share by rank is uneven, too; as many parts as an argument says are as many
     of_whole = whole.length if argument.name in ("rank", "index") else None
@@ -202,11 +202,11 @@ def _divergent(
     if model.kind in ("data", "structure") and not model.axes:
         axes = DP
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
-    note = f"`{render(e)}` {what}"
+    note = f"`{shown(e)}` {what}"
     library = model.name.partition(".")[0]
     if model.random and (seeded := frame.analysis.seeding.axes(library, frame.self_class)):
         axes, confidence = seeded, Confidence.MEDIUM
-        note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
+        note = f"`{shown(e)}` is random, and `{library}` is seeded differently on each rank"
     if model.kind == "host" and confidence == Confidence.LOW:
         values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
         own = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)

@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED, DATA, FLOWS, NO_DEPS, OBSERVED, Deps, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.sources.setting_names import is_setting
 from ferrule_lint.semantics.walk.frame import CallIssue
@@ -55,7 +55,7 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
         if value.layout is not None:
             frame.layouts[arguments.expr.pos] = value.layout
         if value.unordered is not None and event.op in _ITEM_BY_ITEM:
-            what = render(expr) if expr is not None else argument.name
+            what = shown(expr) if expr is not None else argument.name
             message = f"`{event.op}` adds up the items of `{what}`, whose order ranks do not share"
             frame.issues.append(CallIssue("FER106", arguments.expr.pos, value.unordered, event, message))
         one = read_out.holds_one_item(frame, expr, arguments.expr.pos)
@@ -93,7 +93,7 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                         direct,
                         frame.module.path,
                         arguments.expr.pos,
-                        render(arguments.expr.func),
+                        shown(arguments.expr.func),
                         event,
                         typed=typed,
                     )

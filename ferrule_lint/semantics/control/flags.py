@@ -14,7 +14,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, render, shown
 from ferrule_lint.semantics.domain.trace import Choice, Event
 from ferrule_lint.semantics.project.entities import by_id
 
@@ -30,14 +30,14 @@ def assigned(frame: Frame, target: f.Attr, value: Value) -> None:
     model = None if frame.light or value.const == "False" else _model(frame, target)
     if model is None or model.assigned is None or _agreed_later(frame, target.attr):
         return
-    note = f"`{render(target)}` is read by the loop of every rank"
+    note = f"`{shown(target)}` is read by the loop of every rank"
     confidence = min(Confidence.MEDIUM, Confidence.parse(model.confidence))
     event = Event(model.assigned, WORLD, "", frame.module.path, target.pos, confidence, True, note)
     if value.divergence is None:
         frame.emit(event)
         return
     atom = Atom(f"what {render(target)} becomes at {target.pos}", value.divergence, value.deps)
-    text = f"{render(target)} = ..."
+    text = f"{shown(target)} = ..."
     frame.emit(Choice(atom, (event,), (), frame.module.path, target.pos, text, "assignment"))
 
 

@@ -11,7 +11,7 @@ from ferrule_lint.semantics.data import collators, number_types
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import COUNTED, EMPTY, FLOWS, NO_DEPS, Deps, without
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.sources import absent_inputs
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def local_size(frame: Frame, e: f.Attr, base: Value) -> Value | None:
     """An attribute of a batch that by its name is the number of what is really in it."""
     if base.data is None or frame.models.convention("local_size", e.attr) is None:
         return None
-    note = f"`{render(e)}` is the size of the local batch"
+    note = f"`{shown(e)}` is the size of the local batch"
     return Value(divergence=base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
 
 
@@ -98,10 +98,10 @@ def optional_input(frame: Frame, e: f.Attr, base: Value, value: Value) -> Value:
         return value
     if frame.models.convention("optional", e.attr) is None or frame.models.convention("uniform", e.base.id) is not None:
         return value
-    note = f"the optional input `{render(e)}` may be absent from the local batch"
+    note = f"the optional input `{shown(e)}` may be absent from the local batch"
     sure = absent_inputs.of_key(frame.analysis, e.attr)
     presence = frame.source(DP, "structure", e.pos, note, sure)._replace(assumed=True)
-    data = value.data or frame.source(DP, "data", e.pos, f"`{render(e)}` holds the rank's own data", Confidence.MEDIUM)
+    data = value.data or frame.source(DP, "data", e.pos, f"`{shown(e)}` holds the rank's own data", Confidence.MEDIUM)
     return value._replace(presence=presence, data=data._replace(assumed=True))
 
 

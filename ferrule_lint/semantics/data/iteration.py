@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of, worse
-from ferrule_lint.semantics.domain.text import last_name, render, variables
+from ferrule_lint.semantics.domain.text import last_name, render, shown, variables
 from ferrule_lint.semantics.project.entities import by_id
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
     deps = only(deps, COUNTED, ITERATED, COUNTED)
     if length is None:
         return None, None, deps
-    note = f"`{render(arguments.expr.func)}` yields as many batches as this rank has items for"
+    note = f"`{shown(arguments.expr.func)}` yields as many batches as this rank has items for"
     length = length.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     drops = arguments.keywords.get("drop_last")
     return length, None if drops is not None and drops.const != "False" else length, deps
@@ -169,7 +169,7 @@ def built_around(frame: Frame, arguments: Arguments) -> Divergence | None:
     share = of_instance(frame, arguments.positional[0], arguments.expr.pos).length
     if share is None or share.kind != "rank":
         return None
-    note = f"`{render(arguments.expr.func)}` is made of this rank's share"
+    note = f"`{shown(arguments.expr.func)}` is made of this rank's share"
     return share.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
 
 
@@ -183,7 +183,7 @@ def by_name(frame: Frame, name: str, whole: Value, arguments: Arguments) -> Valu
     rank = next((v.divergence for v in arguments.values if v.divergence and v.divergence.kind == "rank"), None)
     if rank is None:
         return None
-    note = f"`{render(arguments.expr)}` takes another share on every rank"
+    note = f"`{shown(arguments.expr)}` takes another share on every rank"
     return Value(length=rank.then(frame.step("condition", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
 
 

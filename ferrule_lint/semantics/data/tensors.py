@@ -27,7 +27,7 @@ from ferrule_lint.semantics.domain.dependences import (
 )
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, taken_with_all, worse
-from ferrule_lint.semantics.domain.text import last_name, place_name, render, root_name
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, root_name, shown
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -274,7 +274,7 @@ def _lacks(expr: object, tensor: str) -> bool:
 
 
 def _ragged(frame: Frame, arguments: Arguments, divergence: Divergence) -> Divergence:
-    note = f"the size of `{render(arguments.expr)}` differs between ranks"
+    note = f"the size of `{shown(arguments.expr)}` differs between ranks"
     return divergence.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
 
 
@@ -451,7 +451,7 @@ def _to_longest(frame: Frame, arguments: Arguments) -> Value | None:
     value = _flat(arguments.positional[0])
     shape = value.shape
     if shape is None and value.data is not None:
-        note = f"`{render(arguments.expr)}` is as long as the rank's own longest item"
+        note = f"`{shown(arguments.expr)}` is as long as the rank's own longest item"
         shape = value.data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     by = only(_of_what_it_holds(value), OBSERVED, FLOWS, ITEM) if shape is None else NO_DEPS
     return Value(data=value.data, shape=shape, uneven_last=True, shape_deps=by, deps=_of_known_length(value.deps))
@@ -516,7 +516,7 @@ def _in_chunks(frame: Frame, arguments: Arguments, receiver: Value | None) -> Va
         return None
     if whole.shape is None:
         return _of_callers_length(whole, given[0]) if dim.const == "0" else None
-    note = f"`{render(arguments.expr)}` makes as many chunks as this rank's tensor is long"
+    note = f"`{shown(arguments.expr)}` makes as many chunks as this rank's tensor is long"
     length = whole.shape.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     return whole._replace(length=length, shape=None, uneven_last=False, const=None, uniform=False)
 

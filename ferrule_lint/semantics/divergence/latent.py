@@ -271,7 +271,7 @@ def raise_or_pass_on(
     """
     for divergence, latent in summary.in_context:
         how = _OF_GIVEN.get(latent.code, "reached by some ranks only")
-        message = f"`{latent.event.op}` of what `{summary.display}` is given is {how}: `{latent.text}`"
+        message = f"`{latent.event.named}` of what `{summary.display}` is given is {how}: `{latent.text}`"
         frame.issues.append(CallIssue(latent.code, pos, divergence, latent.event, message, latent))
     for latent in summary.latents:
         if confidence < latent.event.confidence:
@@ -309,7 +309,7 @@ def raise_or_pass_on(
                 if how == PRESENT and found.kind == "rank" and latent.event.op == "forward":
                     found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
-                    op = latent.event.op
+                    op = latent.event.named
                     what = name.lstrip(".")
                     message = f"`{summary.display}` issues {op} depending on `{what}`, which differs between ranks"
                     if latent.needs == "order":

@@ -143,7 +143,7 @@ def render(expr: f.Expr | None, version: Callable[[str], int] | None = None, dep
     if kind is f.Name or kind is f.Attr:
         return _render_place(expr, version, depth)
     if type(expr) is f.Const:
-        return expr.text
+        return (version is _as_written and expr.written) or expr.text
     if type(expr) is f.Call:
         word, inner = stated(expr)
         if word:
@@ -152,7 +152,10 @@ def render(expr: f.Expr | None, version: Callable[[str], int] | None = None, dep
         arguments += [f"{f'{k}=' if k else '**'}{render(a, version, depth + 1)}" for k, a in expr.keywords]
         return f"{_part(expr.func, _PLACE, version, depth)}({', '.join(arguments)})"
     if type(expr) is f.Subscript:
-        return f"{_part(expr.base, _PLACE, version, depth)}[{render(expr.index, version, depth + 1)}]"
+        index = render(expr.index, version, depth + 1)
+        if version is _as_written and type(expr.index) is f.Sequence and expr.index.kind == "tuple":
+            index = _items(expr.index, depth)
+        return f"{_part(expr.base, _PLACE, version, depth)}[{index}]"
     if type(expr) is f.Not:
         return f"not {_part(expr.operand, _NOT, version, depth)}"
     if type(expr) is f.BoolOp:
@@ -164,12 +167,15 @@ def render(expr: f.Expr | None, version: Callable[[str], int] | None = None, dep
         return text
     if type(expr) is f.Op:
         return _render_op(expr, version, depth)
+    if type(expr) is f.Sequence and expr.kind == "tuple" and version is _as_written:
+        return f"({_items(expr, depth)})"
     if type(expr) is f.Sequence:
         return f"[{', '.join(render(e, version, depth + 1) for e in expr.elements)}]"
     if type(expr) is f.Starred:
         return "*" + render(expr.value, version, depth + 1)
     if type(expr) is f.Walrus:
-        return render(expr.value, version, depth + 1)
+        value = render(expr.value, version, depth + 1)
+        return f"{expr.name} := {value}" if version is _as_written else value
     if version is _as_written:
         return _written(expr, depth)
     pos = position(expr)
@@ -179,6 +185,11 @@ def render(expr: f.Expr | None, version: Callable[[str], int] | None = None, dep
 def _as_written(place: str) -> int:
     """In place of numbers of places: for who reads the text, all of which is told."""
     return 0
+
+
+def _items(expr: f.Sequence, depth: int) -> str:
+    """The items of a tuple as they are written in it; a single one has a comma behind it."""
+    return ", ".join(render(e, _as_written, depth + 1) for e in expr.elements) + "," * (len(expr.elements) == 1)
 
 
 def _written(expr: f.Expr, depth: int) -> str:
@@ -192,7 +203,8 @@ def _written(expr: f.Expr, depth: int) -> str:
     if type(expr) is f.Comprehension:
         inner = ": ".join(map(text, expr.elements))
         for part in expr.generators:
-            inner += f" for {text(part.target).strip('[]')} in {text(part.iterable)}"
+            target = _items(part.target, depth) if type(part.target) is f.Sequence else text(part.target)
+            inner += f" for {target} in {text(part.iterable)}"
             inner += "".join(f" if {text(test)}" for test in part.conditions)
         first, last = {"list": "[]", "generator": ("", "")}.get(expr.kind, "{}")
         return f"{first}{inner}{last}"
@@ -243,7 +255,8 @@ def _binds(expr: f.Expr | None) -> int:
 def _part(expr: f.Expr | None, least: int, version: Callable[[str], int] | None, depth: int) -> str:
     """Text of a part of an expression, in parentheses where it is bound less closely."""
     text = render(expr, version, depth + 1)
-    return f"({text})" if _binds(expr) < least and text != "_" else text
+    loose = _binds(expr) < least or (type(expr) is f.Walrus and version is _as_written)
+    return f"({text})" if loose and text != "_" else text
 
 
 def _may_follow(expr: f.Op, part: f.Expr, later: bool) -> bool:
@@ -267,7 +280,10 @@ def _render_op(expr: f.Op, version: Callable[[str], int] | None, depth: int) -> 
     if version is _as_written and expr.kind == "FString":
         return "f" + '"...' + "".join(f"{{{p}}}..." for p in parts) + '"'
     if expr.kind == "Slice":
-        return ":".join("" if p == "None" else p for p in parts)
+        parts = ["" if p == "None" else p for p in parts]
+        if version is _as_written and not parts[-1]:
+            parts.pop()
+        return ":".join(parts)
     return f"{expr.kind}({', '.join(parts)})"
 
 

@@ -48,6 +48,13 @@ class Event(NamedTuple):
     module: str = ""
     #: the backward pass of a module that is seen to be wrapped
     wrapped: bool = False
+    #: what the call is named where the operation has no name of its own: `DeviceMesh(...)` makes groups, too
+    called: str = ""
+
+    @property
+    def named(self) -> str:
+        """What messages call it."""
+        return self.called or self.op
 
 
 class Choice(NamedTuple):

@@ -13,7 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import overlap
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -60,6 +60,6 @@ def check(frame: Frame, arguments: Arguments, event: Event) -> None:
         if apart is None or apart.kind != "rank" or not overlap(apart.axes, event.axes):
             continue
         if apart.why[-1].role == "condition":
-            message = f"`{render(expr)}` has other parameters on some ranks, but `{event.op}` needs the same on all"
+            message = f"`{shown(expr)}` has other parameters on some ranks, but `{event.op}` needs the same on all"
             frame.issues.append(CallIssue("FER201", arguments.expr.pos, apart, event, message))
             return

@@ -12,7 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.text import last_name, position, render, shown
+from ferrule_lint.semantics.domain.text import last_name, position, shown
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -34,7 +34,7 @@ def told(frame: Frame, root: f.Expr, group: f.Expr) -> Divergence | None:
     members = _numbers(listed) if listed is not None else None
     if listed is None or members is None or int(number.text) in members:
         return None
-    note = f"`{render(group)}` is made of `{shown(listed)}`"
+    note = f"`{shown(group)}` is made of `{shown(listed)}`"
     return frame.source(WORLD, "rank", position(made), note)
 
 

@@ -63,7 +63,7 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
         return
     group = axes_of(frame, group_expr, frame.eval(group_expr))
     if expr is not None and group is not None and (other := _of_other_axes(frame, expr, group)) is not None:
-        message = f"`{argument}` is a member of another group of this rank than `{render(group_expr)}`"
+        message = f"`{argument}` is a member of another group of this rank than `{shown(group_expr)}`"
         _issue(frame, name, arguments, other, group, message)
         return
     if expr is not None and (told := _misnumbered(frame, expr, group_expr, group)) is not None:
@@ -113,7 +113,7 @@ def _misnumbered(frame: Frame, expr: f.Expr, group: f.Expr, axes: Axes | None) -
             return told[0], f"{told[1]} is in one of the groups only"
         handed = _handed(frame, expr, group)
         return None if handed is None else (handed, place)
-    note = f"`{shown(found)}` counts in `{render(group)}`"
+    note = f"`{shown(found)}` counts in `{shown(group)}`"
     divergence = frame.source(axes or WORLD, "rank", position(found), note, Confidence.MEDIUM)
     return divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}` is passed as a rank")), place
 
@@ -127,9 +127,9 @@ def _handed(frame: Frame, expr: f.Expr, group: f.Expr) -> Divergence | None:
     if by is None or found is None:
         return None
     axes = axes_of(by.frame, by.group, by.frame.seen(by.group))
-    note = f"`{shown(found)}` counts in `{render(by.group)}`"
+    note = f"`{shown(found)}` counts in `{shown(by.group)}`"
     divergence = by.frame.source(axes or WORLD, "rank", position(found), note, Confidence.MEDIUM)
-    step = frame.step("flow", position(expr), f"it is named as a rank of the job for `{render(group)}`")
+    step = frame.step("flow", position(expr), f"it is named as a rank of the job for `{shown(group)}`")
     return divergence.then(by.frame.step("call", by.call.pos, "passed on here")).then(step)
 
 
@@ -155,6 +155,6 @@ def _rank_of(frame: Frame, expr: f.Expr | None) -> Divergence | None:
 def _issue(frame: Frame, name: str, arguments: Arguments, divergence: Divergence, group: Axes, message: str) -> None:
     pos = arguments.expr.pos
     event = Event(
-        name, group, "", frame.module.path, pos, Confidence.MEDIUM, False, f"`{render(arguments.expr.func)}` is called"
+        name, group, "", frame.module.path, pos, Confidence.MEDIUM, False, f"`{shown(arguments.expr.func)}` is called"
     )
     frame.issues.append(CallIssue("FER402", pos, divergence, event, message))

@@ -158,7 +158,7 @@ def _ways(frame: Frame, expr: f.Expr | None) -> Iterator[tuple[f.Expr, list[f.Se
 
 
 def _event(frame: Frame, name: str, arguments: Arguments) -> Event:
-    note = f"`{render(arguments.expr.func)}` issues {name}"
+    note = f"`{shown(arguments.expr.func)}` issues {name}"
     return Event(name, WORLD, "", frame.module.path, arguments.expr.pos, Confidence.MEDIUM, False, note)
 
 

@@ -68,12 +68,12 @@ def _here(
     """There are other groups as far as this function tells, or the number is compared with a place in the group."""
     compared = places.compared(f.Const(number)) if number.isdigit() else None
     if compared is not None:
-        note = f"`{shown(compared)}` counts in `{render(group)}`"
+        note = f"`{shown(compared)}` counts in `{shown(group)}`"
         return frame.source(axes or WORLD, "rank", position(compared), note, frame.least_of_tests)
     apart = is_of_shards(frame, group) if axes is None else has_siblings(frame, axes)
     if not apart and (tested or not one_of_several.is_one(frame, group)):
         return None
-    note = f"rank {number} is a member of one group like `{render(group)}`, the others have ranks of their own"
+    note = f"rank {number} is a member of one group like `{shown(group)}`, the others have ranks of their own"
     return frame.source(axes or WORLD, "rank", position(group), note, frame.least_of_tests)
 
 
@@ -85,9 +85,9 @@ def _handed(frame: Frame, expr: f.Expr, number: str, group: f.Expr) -> tuple[Div
         return None
     number = by.root.text if type(by.root) is f.Const else number
     axes = axes_of(by.frame, by.group, by.frame.seen(by.group))
-    note = f"rank {number} is a member of one group like `{render(by.group)}`, which is handed over here"
+    note = f"rank {number} is a member of one group like `{shown(by.group)}`, which is handed over here"
     found = by.frame.source(axes or WORLD, "rank", by.call.pos, note, Confidence.MEDIUM)
-    step = frame.step("flow", position(expr), f"it is named as a rank of the job for `{render(group)}`")
+    step = frame.step("flow", position(expr), f"it is named as a rank of the job for `{shown(group)}`")
     return found.then(step), number
 
 

@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, shown
 from ferrule_lint.semantics.domain.trace import Choice, Trace
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.hierarchy import MOST_SUBCLASSES
@@ -57,7 +57,7 @@ def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | 
         if i and tuple(terms) != trace:
             atom = Atom(f"implementation{i} of {frame.key(func)} at {arguments.expr.pos}", None, NO_DEPS)
             pos = arguments.expr.pos
-            trace = (Choice(atom, tuple(terms), trace, frame.module.path, pos, render(func), "dispatch"),)
+            trace = (Choice(atom, tuple(terms), trace, frame.module.path, pos, shown(func), "dispatch"),)
         else:
             trace = tuple(terms)
     frame.terms.extend(trace)

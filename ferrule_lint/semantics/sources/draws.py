@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.sources import own_generators
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def drawn(frame: Frame, dotted: str, arguments: Arguments, value: Value) -> Valu
     axes = frame.analysis.seeding.axes("torch", frame.self_class)
     if not axes:
         return value
-    note = f"`{render(call)}` is random, and `torch` is seeded differently on each rank"
+    note = f"`{shown(call)}` is random, and `torch` is seeded differently on each rank"
     return value._replace(uniform=False, data=frame.source(axes, "host", call.pos, note, Confidence.MEDIUM))
 
 

@@ -15,7 +15,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, shown
 from ferrule_lint.semantics.sources import first_rank, rank_names
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def of_attribute(frame: Frame, e: f.Attr) -> Value | None:
     for own_class, how in chosen_by(frame.analysis, frame.module).get(place, ()):
         if place.startswith("self.") and (frame.function is None or own_class != frame.function.owner):
             continue
-        divergence = frame.source(WORLD, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)
+        divergence = frame.source(WORLD, "rank", e.pos, f"`{shown(e)}` differs by rank", Confidence.MEDIUM)
         return first_rank.named(Value(divergence=divergence), how)
     return None
 

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.selection import by_content
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, SIZED, recast
 from ferrule_lint.semantics.domain.joins import computed
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, shown
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -45,7 +45,7 @@ def call(frame: Frame, arguments: Arguments) -> Value | None:
         return None
     if texts.data is None:
         return Value(deps=texts.deps, shape_deps=by_content(texts), uneven_last=True, uniform=texts.uniform)
-    note = f"`{render(e.func)}` fills up to the longest of the rank's own texts"
+    note = f"`{shown(e.func)}` fills up to the longest of the rank's own texts"
     shape = texts.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
     return Value(data=texts.data, shape=shape, uneven_last=True)
 
@@ -93,7 +93,7 @@ def _as_long_as_the_text(frame: Frame, arguments: Arguments, texts: Value) -> Va
     in_list = type(e.func) is f.Attr and e.func.attr == "encode"
     if texts.data is None or not (in_tensor or in_list):
         return None
-    note = f"`{render(e.func)}` makes as many tokens as the rank's own text has"
+    note = f"`{shown(e.func)}` makes as many tokens as the rank's own text has"
     longer = texts.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
     if in_tensor:
         return Value(data=texts.data, shape=longer, uneven_last=True)

@@ -23,7 +23,7 @@ from ferrule_lint.semantics.domain.targets import (
     PartialTarget,
     SeveralTarget,
 )
-from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render
+from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render, shown
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.built_around import FACTORIES
@@ -327,7 +327,7 @@ def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
     """The value of an attribute that a model tells of; the event of a property that communicates goes to the trace."""
     confidence = Confidence.parse(model.confidence)
     if model.event is not None:
-        note = f"`{render(e)}` issues {model.event}"
+        note = f"`{shown(e)}` issues {model.event}"
         span = frozenset(model.axes) or WORLD
         frame.emit(Event(model.event, span, "", frame.module.path, e.pos, confidence, True, note))
     if model.returns == "uniform":
@@ -335,7 +335,7 @@ def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
     if model.returns != "divergent":
         return Value(external=model.makes) if model.makes else UNKNOWN
     axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
-    note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
+    note = f"`{shown(e)}` differs by rank" if model.kind == "rank" else f"`{shown(e)}` differs between ranks"
     return first_rank.named(Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence)), e.attr)
 
 
@@ -347,5 +347,5 @@ def _by_name(frame: Frame, e: f.Attr) -> Value | None:
     if rank_names.is_of_matrix(e) or rank_names.is_of_tensor(e):
         return None
     where = rank_axes.rank_axes(frame, frozenset(axes), e)
-    divergence = frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)
+    divergence = frame.source(where, "rank", e.pos, f"`{shown(e)}` differs by rank", Confidence.MEDIUM)
     return first_rank.named(Value(divergence=divergence), e.attr)
