@@ -141,7 +141,7 @@ def _exchange(frame: Frame, arguments: Arguments) -> None:
 
 
 def _is_another_for_each(frame: Frame, sizes: f.Expr) -> bool:
-    """Whether a list of sizes is read out of something with a number for each rank: `counts.tolist()`, not `[n] * 4`."""
+    """Whether a list of sizes has a number of its own for each rank: `counts.tolist()`, and not `[n] * 4`."""
     made = iteration.definition(frame, sizes)
     return type(made) is f.Call and last_name(made.func) in ("tolist", "list", "tuple")
 
