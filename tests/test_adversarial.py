@@ -209,6 +209,7 @@ def transfers(n: int) -> str:
         (exits, 12, 5),
         (exits_of_loops, 12, 5),
         (arms, 10, 5),
+        (arms, 60, 4),
         (pairs, 12, 2.5),
         (pairs_in_place, 12, 2.5),
         (callbacks, 12, 5),

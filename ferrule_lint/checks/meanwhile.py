@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, way_to
 from ferrule_lint.facts.walk import stands_in as stands_in_expr
 from ferrule_lint.semantics.calls.callbacks import RUNS
-from ferrule_lint.semantics.control.started import SUBMITS, Started
+from ferrule_lint.semantics.control.started import AWAITED, MAPS, SUBMITS, Started
 from ferrule_lint.semantics.domain.text import last_name, shown, words
 from ferrule_lint.semantics.domain.trace import CallTerm, Trace, every_term
 from ferrule_lint.semantics.project.entities import ModuleInfo
@@ -28,6 +28,8 @@ _POOL = re.compile(r"Executor|Pool|executor|pool")
 #: a thread that is told such a thing stands for a rank
 _RANK = re.compile(r"(^|_)(ranks?|world|world_size|devices?|workers?|replicas?|nodes?)(_|$)")
 _PATHS = re.compile(r"path$|^osp?$")
+#: what waits for several at once, for all that anybody knows in no order
+_GATHERS = frozenset({"gather", "wait", "as_completed"})
 _SPEAKS_OF_THREADS = frozenset({SUBMITS, *RUNS})
 #: functions that call each other, and leave a thread running
 _DEEPEST = 3
@@ -56,8 +58,14 @@ def _left_running(frame: Frame, call: CallTerm, seen: set[str], depth: int) -> I
         return
     for started in started_in(known[1], known[0].trace, function.body, seen, depth + 1):
         begun = _begun(function.body, started)
-        if begun is not None and not any(map(_waits, _after(function.body, begun))):
+        if begun is not None and runs_on(started) and not any(map(_waits, _after(function.body, begun))):
             yield started._replace(made=False)
+
+
+def runs_on(started: Started) -> bool:
+    """Whether a thread runs beside what stands behind the call that starts it: not where that waits for what it hands
+    back, as an `await` does, of which nothing is kept."""
+    return started.how != MAPS and started.how not in AWAITED
 
 
 def during(body: f.Body, started: Started) -> list[f.Stmt]:
@@ -85,9 +93,13 @@ def is_several(frame: Frame, started: Started, body: f.Body) -> bool:
     if begun is None or call is None:
         return False
     if _names_rank((*call.args, *(v for _, v in call.keywords))) or (
-        not started.made and _has_one_thread(frame.module)
+        not started.made and _has_one_thread(frame.module, _is_of_loop(call))
     ):
         return False
+    if started.how == MAPS:
+        return not _is_told_its_rank(started)
+    if started.how in AWAITED:
+        return _is_gathered(body, call)
     around = [block[i] for block, i in way_to(body, begun)]
     for s in around:
         if type(s) is f.For or type(s) is f.While:
@@ -101,11 +113,40 @@ def _names_rank(node: object) -> bool:
     return any(_RANK.search(name) for name in words(node))
 
 
-def _has_one_thread(module: ModuleInfo) -> bool:
-    """Whether the executors of a file have one thread each: what they run is in order among itself."""
+def _is_told_its_rank(started: Started) -> bool:
+    """Whether what is run for each item calls it a rank."""
+    called = (t.summary.function for t in started.terms if type(t) is CallTerm)
+    return any(_RANK.search(p.name) for function in called if function is not None for p in function.parameters)
+
+
+def _is_of_loop(call: f.Call) -> bool:
+    """Whether a function goes to the executor that every event loop has, with many threads."""
+    given = call.args[0] if call.args else None
+    return last_name(call.func) in AWAITED and (last_name(call.func) == "to_thread" or given == f.Const("None"))
+
+
+def _is_gathered(body: f.Body, call: f.Call) -> bool:
+    """Whether a call stands for each item of a comprehension whose results are waited for together:
+    `gather(*[to_thread(read, x) for x in xs])`, also by the name of that list."""
+    for gather in nodes(body, f.Call):
+        if last_name(gather.func) not in _GATHERS:
+            continue
+        if any(stands_in_expr(call, c) and not _names_rank(c) for c in nodes(gather.args, f.Comprehension)):
+            return True
+        given = set(words(gather.args))
+        for s in nodes(body, f.Assign):
+            made = s.value if {last_name(t) for t in s.targets} & given else None
+            if type(made) is f.Comprehension and stands_in_expr(call, made) and not _names_rank(made):
+                return True
+    return False
+
+
+def _has_one_thread(module: ModuleInfo, of_loop: bool = False) -> bool:
+    """Whether the executors of a file have one thread each: what they run is in order among itself. `of_loop`: also
+    where the file makes none."""
     pools = (call for _, calls in module.calls() for call in calls if _POOL.search(last_name(call.func)))
     sizes = [dict(call.keywords).get("max_workers", call.args[0] if call.args else None) for call in pools]
-    return not sizes or any(type(size) is f.Const and size.text == "1" for size in sizes)
+    return (not sizes and not of_loop) or any(type(size) is f.Const and size.text == "1" for size in sizes)
 
 
 def _begun(body: f.Body, started: Started) -> f.Pos | None:

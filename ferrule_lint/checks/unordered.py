@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping
 
 from ferrule_lint.checks import meanwhile
 from ferrule_lint.checks.build import finding
-from ferrule_lint.checks.written_group import Written, written_group
+from ferrule_lint.checks.places import calls_at
+from ferrule_lint.checks.written_group import Written, handed_on, written_group
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
+from ferrule_lint.semantics.calls.callbacks import FULL_TENSOR
 from ferrule_lint.semantics.control.started import Started
 from ferrule_lint.semantics.divergence.compare import Occurrence
 from ferrule_lint.semantics.domain.conditions import atoms
@@ -26,6 +28,8 @@ from ferrule_lint.semantics.walk.frame import Frame
 _CODE = "FER108"
 #: functions that call each other, and are looked into
 _DEEPEST = 8
+#: the group of `p.full_tensor()`: tensors that one function brings together are of one model, on one mesh
+_MESH: Written = ("the mesh of its tensors", "")
 #: what is no collective of the group: it ends it
 _ENDINGS = ("destroy_process_group", "abort")
 
@@ -38,7 +42,7 @@ def check(frame: Frame, trace: Trace, function: str, body: f.Body) -> Iterator[F
         theirs = _by_group(frame, started)
         if theirs and meanwhile.is_several(frame, started, body):
             yield _beside_itself(frame, started, next(iter(theirs.values())), function)
-        if theirs:
+        if theirs and meanwhile.runs_on(started):
             yield from _beside(frame, started, theirs, trace, function, body)
 
 
@@ -74,6 +78,9 @@ def _by_group(frame: Frame, started: Started) -> dict[Written, Event]:
 
 
 def _group(frame: Frame, event: Event) -> Written | None:
+    if event.hidden:
+        calls = calls_at(frame.analysis, event.path, *event.pos[:2])
+        return _MESH if any(last_name(handed_on(call).func) == FULL_TENSOR for _, call in calls) else None
     return written_group(frame.analysis, event) if _is_plain(event) else None
 
 

@@ -14,7 +14,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.calls.arguments import Arguments
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.control.started import AWAITED, IN_EXECUTOR, MAPS, SUBMITS
+from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 
@@ -33,8 +34,17 @@ def written_group(analysis: Analysis, event: Event) -> Written | None:
         return None
     for function, call in calls_at(analysis, event.path, *event.pos[:2]):
         if call.pos == event.pos:
-            return _of_call(analysis, module, function, call)
+            return _of_call(analysis, module, function, handed_on(call))
     return None
+
+
+def handed_on(call: f.Call) -> f.Call:
+    """The call that a thread makes which is handed a function and its arguments: `pool.submit(all_reduce, x)`."""
+    name = last_name(call.func)
+    before = 1 if name == IN_EXECUTOR else 0
+    if (name not in (SUBMITS, MAPS) and name not in AWAITED) or len(call.args) <= before:
+        return call
+    return call._replace(func=call.args[before], args=call.args[before + 1 :])
 
 
 def _of_call(analysis: Analysis, module: ModuleInfo, function: FunctionInfo | None, call: f.Call) -> Written | None:

@@ -461,6 +461,16 @@ def _groups(frame: Frame, arguments: Arguments) -> Value:
     return Value(uniform=items.uniform, data=items.data, length=distinct, container=True)
 
 
+def _of_keys(frame: Frame, arguments: Arguments) -> Value:
+    """`dict.fromkeys(items)`: a set of them that keeps their order."""
+    made = computed(arguments.values)
+    if not arguments.positional or not arguments.expr.args:
+        return made
+    keys = arguments.positional[0]
+    distinct = grouping.of_distinct(frame, keys, arguments.expr.args[0], arguments.expr.pos)
+    return made._replace(length=keys.length or distinct, length_deps=keys.length_deps, unordered=keys.unordered)
+
+
 def _type(frame: Frame, arguments: Arguments) -> Value:
     """`type(x)` of an instance of a class of the project."""
     types = arguments.positional[0].types if len(arguments.positional) == 1 else NOTHING
@@ -566,6 +576,7 @@ _FUNCTIONS: dict[str, _Handler] = {
     "torch.is_tensor": _hasattr,
     "collections.defaultdict": _empty,
     "collections.Counter": _groups,
+    "dict.fromkeys": _of_keys,
     "heapq.heappush": _heappush,
     "pickle.dumps": serialised,
     "dill.dumps": serialised,

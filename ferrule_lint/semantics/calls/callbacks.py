@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.control import started
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
-from ferrule_lint.semantics.domain.targets import ExternalTarget, FunctionTarget, PartialTarget
+from ferrule_lint.semantics.domain.targets import ExternalTarget, FunctionTarget, MethodTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.walk.binding import element_of, loop_term
 
 if TYPE_CHECKING:
-    from ferrule_lint.facts import types as f
     from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -38,9 +38,9 @@ def mapped(frame: Frame, arguments: Arguments) -> Value:
     if len(arguments.positional) < 2:
         return UNKNOWN
     iterable, expr = arguments.positional[1], arguments.expr.args[1]
-    item = element_of(frame, iterable, expr)
+    item = of_item(frame, arguments.expr, iterable, expr)
     with frame.recording() as terms:
-        result = run(frame, arguments.positional[0], Arguments(arguments.expr._replace(args=(expr,)), (item,), {}))
+        result = run(frame, arguments.positional[0], item)
     if terms:
         frame.emit(loop_term(frame, iterable, tuple(terms), arguments.expr.pos, expr))
     return Value(
@@ -53,6 +53,30 @@ def mapped(frame: Frame, arguments: Arguments) -> Value:
         uneven_last=result.shape is not None,
         shape_deps=result.shape_deps,
     )
+
+
+def of_item(frame: Frame, call: f.Call, iterable: Value, walked: f.Expr) -> Arguments:
+    """What a function is called with that a call asks for each item: one of them, which is not what is walked."""
+    item = call._replace(func=f.Name("next", call.pos), args=(walked,), keywords=())
+    return Arguments(call._replace(args=(item,), keywords=()), (element_of(frame, iterable, walked),), {})
+
+
+def mapped_in_threads(frame: Frame, arguments: Arguments) -> Value:
+    """`executor.map(function, items)`: the same, and nothing says which of them comes first."""
+    before = len(frame.terms)
+    result = mapped(frame, arguments)
+    if _has_threads(frame):
+        started.note(frame, arguments.expr, before)
+    return result
+
+
+def _has_threads(frame: Frame) -> bool:
+    """Whether the executors of a file are of threads; processes have groups of their own."""
+    return frame.module.mentions_any(_THREADS) and not frame.module.mentions_any(_PROCESSES)
+
+
+_THREADS = frozenset({"ThreadPoolExecutor"})
+_PROCESSES = frozenset({"ProcessPoolExecutor"})
 
 
 #: names of calls that store a callable for later
@@ -75,25 +99,36 @@ def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
         return
     for i, value in enumerate(arguments.values):
         if (type(value.target) in (FunctionTarget, PartialTarget) and is_callback(value)) or (
-            name in RUNS and _is_collective(frame, value)
+            _is_thread(name) and _is_collective(frame, value)
         ):
             _run_for(frame, arguments.expr, name, value, _handed_on(arguments, i))
 
 
 def _run_for(frame: Frame, call: f.Call, name: str, function: Value, arguments: Arguments) -> Value:
-    """What a call of something with this name runs; if that is in a thread, beside what comes after it. `to_thread` is
-    awaited where it stands."""
+    """What a call of something with this name runs; if that is in a thread, beside what comes after it."""
     before = len(frame.terms)
     result = run(frame, function, arguments)
-    if name in RUNS or name == started.SUBMITS:
+    if _is_thread(name):
         started.note(frame, call, before)
     return result
 
 
+def _is_thread(name: str) -> bool:
+    """Whether a call of this name runs in a thread what it is given."""
+    return name in RUNS or name == started.SUBMITS or name in started.AWAITED
+
+
 def _is_collective(frame: Frame, value: Value) -> bool:
-    """Whether something is a collective of a library."""
+    """Whether something is a collective of a library, or the method of a tensor that is one: `p.full_tensor`."""
+    if type(value.target) is MethodTarget:
+        receiver = value.target.receiver
+        return value.target.name == FULL_TENSOR and not receiver.types and receiver.external is None
     model = frame.models.call(value.target.dotted) if type(value.target) is ExternalTarget else None
     return model is not None and model.event is not None
+
+
+#: brings the parts of a DTensor together
+FULL_TENSOR = "full_tensor"
 
 
 def _handed_on(arguments: Arguments, i: int) -> Arguments:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.arguments import Arguments
-from ferrule_lint.semantics.calls.callbacks import is_callback, run, run_callbacks
+from ferrule_lint.semantics.calls.callbacks import is_callback, of_item, run, run_callbacks
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import shown
-from ferrule_lint.semantics.walk.binding import element_of
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -66,8 +65,7 @@ def by_content(frame: Frame, test: Value, items: Value, call: f.Call) -> Diverge
     if not (items.loader or items.data is not None) or not is_callback(test) or len(call.args) != 2:
         return None
     with frame.recording():
-        item = element_of(frame, items, call.args[1])
-        answer = run(frame, test, Arguments(call._replace(args=(call.args[1],), keywords=()), (item,), {}))
+        answer = run(frame, test, of_item(frame, call, items, call.args[1]))
     asked = answer.observed
     if asked is None or asked.kind != "data":
         return None

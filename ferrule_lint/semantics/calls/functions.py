@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import (
     constructed,
@@ -141,7 +142,7 @@ def _call(
             best = Confidence.LOW
         if receiver is not None and forwards.is_copied(frame, receiver, summary.events):
             best = Confidence.LOW
-        if _runs_once(function):
+        if _runs_once(analysis, function):
             best = Confidence.LOW  # what has been asked for before issues nothing
         # a writer that only the first rank has, beside a module that all have, says nothing of the module
         shared = any(v.absent is None and forwards.is_wrapped(analysis, v) for v in bound.values())
@@ -233,10 +234,24 @@ def _is_given_one_piece(frame: Frame, summary: Summary, call: f.Call | None) -> 
     return sharded_only.only_for_sharded(frame.analysis, summary)
 
 
-def _runs_once(function: FunctionInfo) -> bool:
-    """Whether a function is kept with its result, for what it was given or for an instance (`functools.cache`)."""
+def _runs_once(analysis: Analysis, function: FunctionInfo) -> bool:
+    """Whether a function is kept with its result, for what it was given or for an instance (`functools.cache`), and may
+    have been asked for before."""
     kept = {called_name(d) for d in function.decorators} if function.parameters else set()
-    return not kept.isdisjoint(("cache", "lru_cache", "cached_property"))
+    if "cached_property" in kept:
+        return len(_reads(analysis, function.name)) != 1
+    return not kept.isdisjoint(("cache", "lru_cache"))
+
+
+def _reads(analysis: Analysis, name: str) -> set[tuple[str, f.Pos]]:
+    """The places at which the project asks for an attribute of a name."""
+    return {
+        (module.path, node.pos)
+        for module in analysis.names.mentioning(name)
+        for _, body in module.bodies()
+        for node in nodes(body, f.Attr)
+        if node.attr == name
+    }
 
 
 def _handed_back(same: Value, summary: Summary) -> Value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import filtered
 from ferrule_lint.semantics.data import filters
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
@@ -52,6 +53,8 @@ def by_test(frame: Frame, arguments: Arguments) -> Value:
     """`takewhile(test, items)`, `dropwhile(test, items)`: what each item holds says how many are left."""
     items = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
     length, deps = filters.of_all(frame, items, arguments.expr.pos)
+    if arguments.positional:
+        length = worse(length, filtered.by_content(frame, arguments.positional[0], items, arguments.expr))
     return _some_of(items, length, deps)
 
 

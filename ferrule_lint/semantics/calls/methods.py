@@ -11,7 +11,7 @@ from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import text_methods
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
-from ferrule_lint.semantics.calls.callbacks import run_in_thread
+from ferrule_lint.semantics.calls.callbacks import mapped_in_threads, run_in_thread
 from ferrule_lint.semantics.data import batch_fields, each_way, filling, filters, grouping, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.records import MOST_ENTRIES, with_entry
@@ -94,6 +94,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return serialised(frame, arguments.replaced(positional=(receiver,)))
     if name == "submit" and arguments.positional:
         return run_in_thread(frame, arguments)
+    if name == "map" and receiver.external in _EXECUTORS:
+        return mapped_in_threads(frame, arguments)
     if name in _TRANSPARENT:
         # a device is no part of the value: `x.cuda(rank)`
         operands = () if name in _MOVES else arguments.positional
@@ -113,6 +115,10 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
             unwrapped=receiver.unwrapped,
         )
     return None
+
+
+#: what a call of its class makes, and what an annotation says
+_EXECUTORS = frozenset({"concurrent.futures.Executor", "concurrent.futures.ThreadPoolExecutor"})
 
 
 def pushed(frame: Frame, arguments: Arguments) -> Value:

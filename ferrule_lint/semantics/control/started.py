@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.semantics.domain.text import last_name, shown
-from ferrule_lint.semantics.domain.trace import CallTerm, Event
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, Loop, Term
 
 if TYPE_CHECKING:
     from ferrule_lint.facts import types as f
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
 #: what hands a function to a thread that runs already
 SUBMITS = "submit"
+#: what hands it to several, each with an item: `executor.map`
+MAPS = "map"
+#: what is told the executor first
+IN_EXECUTOR = "run_in_executor"
+#: what hands it to one, and is waited for where that is awaited: `await asyncio.to_thread(write)`
+AWAITED = frozenset({"to_thread", IN_EXECUTOR})
 
 
 class Started(NamedTuple):
@@ -26,10 +33,23 @@ class Started(NamedTuple):
     terms: tuple[Event | CallTerm, ...]
     #: it runs once somebody calls its `start()`
     made: bool = False
+    #: the last name of the call: `Thread`, `submit`, `map`, `to_thread`, ...
+    how: str = ""
 
 
 def note(frame: Frame, call: f.Call, before: int) -> None:
     """What a call of a thread's class, or of an executor, has put into the trace since it had `before` terms."""
-    terms = tuple(term for term in frame.terms[before:] if isinstance(term, Event | CallTerm))
+    terms = tuple(_issued(frame.terms[before:]))
     if terms and not frame.light:
-        frame.started.append(Started(call.pos, shown(call.func), terms, last_name(call.func) != SUBMITS))
+        how = last_name(call.func)
+        made = how not in AWAITED and how not in (SUBMITS, MAPS)
+        frame.started.append(Started(call.pos, shown(call.func), terms, made, how))
+
+
+def _issued(terms: Iterable[Term]) -> Iterator[Event | CallTerm]:
+    """What a function comes to: with one item, where it runs once for each."""
+    for term in terms:
+        if isinstance(term, Loop):
+            yield from _issued(term.body)
+        elif isinstance(term, Event | CallTerm):
+            yield term

@@ -103,7 +103,9 @@ def of_distinct(frame: Frame, values: Value, expr: f.Expr | None, pos: f.Pos) ->
         return None
     if type(made) is f.Name and not _is_filled_with_shared(frame, made):
         return None
-    if type(made) not in (f.Name, f.Comprehension, f.Call):
+    if type(made) is f.Subscript and not _is_shared(frame, made, values):
+        return None
+    if type(made) not in (f.Name, f.Comprehension, f.Call, f.Subscript):
         return None
     if type(made) is f.Call and last_name(made.func) in VIEWS:
         return None

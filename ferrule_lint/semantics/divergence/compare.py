@@ -128,6 +128,8 @@ class Comparison:
     by_truth: bool = False
     #: inside a call
     inside: bool = False
+    #: the tests that are asked for more than once: only of these anything is known in the arms of another; None: all
+    often: frozenset[str] | None = None
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
@@ -218,8 +220,8 @@ class Comparison:
         if (split := _one_by_one(term, assignment)) is not None:
             return self._choice(split, rest, assignment)
         # both ranks share this choice, and in each arm they know what it was
-        a = self.signature(term.body, rest, {**implied(term.formula, True), **assignment})
-        b = self.signature(term.orelse, rest, {**implied(term.formula, False), **assignment})
+        a = self.signature(term.body, rest, self._known(term, True, assignment))
+        b = self.signature(term.orelse, rest, self._known(term, False, assignment))
         if a == b or b is RAISES:
             return a
         if a is RAISES:
@@ -240,6 +242,13 @@ class Comparison:
         if self.by_truth and type(term.formula) is Negation:
             arms = (arms[1], arms[0])
         return (self._token("either", *arms), *tail)
+
+    def _known(self, term: Choice, holds: bool, assignment: Mapping[str, bool]) -> Mapping[str, bool]:
+        """What is known in an arm of a choice. A chain of a thousand arms asks for as many things, each once."""
+        said = implied(term.formula, holds)
+        if self.often is not None:
+            said = {key: value for key, value in said.items() if key in self.often}
+        return {**said, **assignment} if said else assignment
 
     def _asks_what_is_given(self, term: Choice) -> bool:
         """Whether a test names something that the call is given: `if "zero3" in args.strategy`."""
@@ -353,7 +362,7 @@ class Comparison:
             if self.given and summary.function is not None:
                 # what a callee of the callee asks may be what was given, under another name, or the state of its object
                 given = frozenset(p.name for p in summary.function.parameters)
-            inner = replace(self.fresh(), inside=True, given=given, by_truth=False)
+            inner = replace(self.fresh(), inside=True, given=given, by_truth=False, often=None)
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()
@@ -392,8 +401,8 @@ class Comparison:
                 taken = evaluate(term.formula, assignment)
                 if taken is None and term.form == "exception":
                     taken = False
-                in_body = assignment if taken else {**implied(term.formula, True), **assignment}
-                in_orelse = assignment if taken is False else {**implied(term.formula, False), **assignment}
+                in_body = assignment if taken else self._known(term, True, assignment)
+                in_orelse = assignment if taken is False else self._known(term, False, assignment)
                 left = taken is not False and self.occurrences(term.body, in_body, out)
                 right = taken is not True and self.occurrences(term.orelse, in_orelse, out)
                 if (left or taken is False) and (right or taken is True):

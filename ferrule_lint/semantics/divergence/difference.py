@@ -93,6 +93,7 @@ def _compared(
 ) -> Difference | None:
     """`of_ends`: of the first and the last pipeline stage only."""
     by_presence = question.by_presence
+    question = replace(question, often=_asked_often(root))
     keys = _linked(root, own)
     if len(keys) > MOST_ATOMS:
         effort.count("tests linked in a comparison")
@@ -182,7 +183,9 @@ def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     rest = _behind(root, choice) or () if always_leaves(choice.body) or always_leaves(choice.orelse) else ()
     own = [o for o in choices_and_loops((choice, *rest)) if type(o) is Choice]
     asked = _settings_of([choice])
-    leaving = _settings_of([o for o in own if o is not choice and has_exit(o.body + o.orelse)])
+    # an arm of a long chain holds all that come after it: only those are searched whose tests say something
+    telling = [o for o in own if o is not choice and _settings_of([o])]
+    leaving = _settings_of([o for o in telling if has_exit(o.body + o.orelse)])
     others: set[str] = set()
     outside: set[str] = set()
     if asked or leaving:
@@ -319,6 +322,12 @@ def _same_by_truth(
                 effort.left -= BUDGET - comparison.budget
     first, second = said[id(one[0])], said[id(other[0])]
     return first == second and first is not RAISES
+
+
+def _asked_often(root: Trace) -> frozenset[str]:
+    """The tests that are asked for more than once."""
+    times = Counter(a.key for o in choices_and_loops(root) if type(o) is Choice for a in atoms(o.formula))
+    return frozenset(key for key, n in times.items() if n > 1)
 
 
 def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.dependences import FLOWS, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
@@ -121,17 +122,28 @@ def _is_sure(divergence: Divergence) -> bool:
 
 
 def _exchange(frame: Frame, arguments: Arguments) -> None:
-    """As much from each rank as goes there, by numbers of the rank's own data: the others have other numbers."""
+    """As much from each rank as goes there, by numbers of the rank's own data: the others have other numbers. Where all
+    have the same data it is wrong as well, for what goes to one rank is not what goes to another; that something is
+    local by its name alone says enough, then, if it is its content that is counted."""
     received = arguments.expression("output_split_sizes", 2)
     sent = arguments.expression("input_split_sizes", 3)
     value = arguments.value_of(sent) if sent is not None else None
     if value is None or received is None or sent is None or render(received) != render(sent):
         return
-    divergence = value.divergence or value.data
+    counted = value.divergence
+    if counted is not None and counted.assumed and not counted.sized and _is_another_for_each(frame, sent):
+        counted = counted._replace(assumed=False)
+    divergence = counted or value.data
     if divergence is None or divergence.kind != "data" or not _is_sure(divergence):
         return
     message = f"`{_EXCHANGE}` takes as much from each rank as it gives there, and `{shown(sent)}` is each rank's own"
     _issue(frame, _EXCHANGE, arguments, divergence, message)
+
+
+def _is_another_for_each(frame: Frame, sizes: f.Expr) -> bool:
+    """Whether a list of sizes has a number of its own for each rank: `counts.tolist()`, and not `[n] * 4`."""
+    made = iteration.definition(frame, sizes)
+    return type(made) is f.Call and last_name(made.func) in ("tolist", "list", "tuple")
 
 
 def _list(frame: Frame, name: str, arguments: Arguments) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, turns
+from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, swallowed, turns
 from ferrule_lint.semantics.control.process_ends import status_of
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.assigned import is_bar
@@ -178,11 +178,11 @@ def _speaks_of_memory(node: object) -> bool:
 
 
 def with_block(frame: Frame, s: f.With) -> None:
-    suppressed = _suppressed(frame, s)
+    suppressed = swallowed.by_suppress(s)
     if suppressed is not None:
-        handler = f.Handler(s.line, suppressed, None, ())
-        try_block(frame, f.Try(s.line, s.body, (handler,), (), ()))
+        try_block(frame, _caught(s, suppressed))
         return
+    body = s.body
     exits: list[Callable[[], None]] = []
     one_first = None
     for expr, target in s.items:
@@ -203,6 +203,10 @@ def with_block(frame: Frame, s: f.With) -> None:
                 entered = entered if entered.types else value
             if leave is not None:
                 exits.append(partial(_leave, frame, leave, value, pos, s, target))
+                caught = swallowed.by_exit(frame, leave) if len(value.types) == 1 else None
+                body = (_caught(s, caught),) if caught is not None else body
+        if types := swallowed.by_generator(frame, expr):
+            body = (_caught(s, *types),)
         if target is not None:
             bind(frame, target, entered._replace(const=None))
             if type(target) is f.Name and is_bar(expr):
@@ -220,7 +224,7 @@ def with_block(frame: Frame, s: f.With) -> None:
             execute(frame, s.body)
         _emit_unsynchronised(frame, unsynchronised, tuple(terms))
     else:
-        execute(frame, s.body)
+        execute(frame, body)
     if one_first is not None and not frame.light:
         turns.check(frame, one_first, frame.terms[start:])
     frame.no_gradient -= without
@@ -233,12 +237,9 @@ def with_block(frame: Frame, s: f.With) -> None:
         frame.terms.extend(last)
 
 
-def _suppressed(frame: Frame, s: f.With) -> f.Expr | None:
-    """What `with contextlib.suppress(...)` catches: a handler that does nothing."""
-    expr = s.items[0][0]
-    if len(s.items) != 1 or type(expr) is not f.Call or last_name(expr.func) != "suppress" or not expr.args:
-        return None
-    return expr.args[0] if len(expr.args) == 1 else f.Sequence("tuple", expr.args)
+def _caught(s: f.With, *types: f.Expr) -> f.Try:
+    """A block that does not let some exceptions out, with handlers for them that do nothing."""
+    return f.Try(s.line, s.body, tuple([f.Handler(s.line, of, None, ()) for of in types]), (), ())
 
 
 def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
