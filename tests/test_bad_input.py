@@ -137,6 +137,13 @@ def test_a_pointer_of_large_file_storage_is_no_mistake(run: Run) -> None:
     assert [(path, code) for path, code, _ in run.findings] == [("told.py", "FER001")]
 
 
+@pytest.mark.parametrize("place", ["${size}", "${size}.", "{{ cookiecutter.size }} 1", "{% if x %}"])
+def test_a_template_is_no_mistake(run: Run, place: str) -> None:
+    project(run.root, {"layout.py": f"model = dict(\n    size={place},\n)\n", "broken.py": f"x = '{place}'\ny = = 1\n"})
+    assert run() == 1
+    assert [(path, code) for path, code, _ in run.findings] == [("broken.py", "FER001")]
+
+
 def test_syntax_errors_come_through_any_selection(run: Run) -> None:
     project(run.root, {"broken.py": "def f(:\n"})
     assert run("--select", "FER2", "--min-confidence", "high") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import warnings
 
@@ -12,6 +13,8 @@ from ferrule_lint.frontend.newer_syntax import as_older
 #: how the text begins that Git keeps of a file which lies in its large file storage, and that a clone may have alone:
 #: nothing is known of the file itself
 _POINTER = b"version https://git-lfs.github.com/spec/"
+#: the place of what a script fills in before there is a program: `${size}`, `{{ cookiecutter.size }}`, `{% if x %}`
+_PLACE = re.compile(rb"\$\{\w+\}|\{\{\s*cookiecutter\.\w+[^{}\n]*\}\}|\{%-?\s*\w+[^%\n]*%\}")
 
 
 def parse(source: bytes) -> ast.Module:
@@ -19,7 +22,7 @@ def parse(source: bytes) -> ast.Module:
     try:
         return _parse(source)
     except SyntaxError as error:
-        if source.startswith(_POINTER):
+        if source.startswith(_POINTER) or _is_template(source, error.lineno or 0):
             return ast.Module(body=[], type_ignores=[])
         older = as_older(source) if sys.version_info < (3, 13) else None
         if older is not None:
@@ -33,6 +36,11 @@ def parse(source: bytes) -> ast.Module:
         raise SourceError(0, str(error)) from None
     except (RecursionError, MemoryError):
         raise SourceError(0, "nested too deeply to parse") from None
+
+
+def _is_template(source: bytes, line: int) -> bool:
+    """Whether no Python reads a file because of a place in this line that is yet to be filled in."""
+    return any(_PLACE.search(text) is not None for text in source.splitlines()[line - 1 : line] if line)
 
 
 def _parse(source: bytes | str) -> ast.Module:

@@ -418,7 +418,7 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
         if forward is not None and forward.data is not None and value.data is None and value.divergence is None:
             value = value._replace(data=forward.data)
         if forward is not None:
-            only = next(iter(function.types)) if len(function.types) == 1 else None
-            value = participation.of_forward(frame, forwards.channel(arguments), arguments, value, only)
+            classes = by_id(function.types)
+            value = participation.of_forward(frame, forwards.channel(arguments), arguments, value, classes)
         return value
     return forward

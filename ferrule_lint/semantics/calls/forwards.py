@@ -87,8 +87,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         value = value._replace(data=data, deps=value.deps | output.deps)
     untold = not modules and role in ("", "module")
     trains_nothing = role == "leaf" or (untold and (_attends(arguments.expr) or _is_beside(frame, arguments.expr.func)))
-    sole = modules[0] if len(modules) == 1 else None
-    return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value, sole)
+    return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value, modules)
 
 
 def _with_forward_of(function: Value) -> str | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.calls.summaries import MOST_EVENTS
-from ferrule_lint.semantics.divergence import left_at_default, of_one_rank
+from ferrule_lint.semantics.divergence import left_at_default, never_set, of_one_rank, stood_in_for
 from ferrule_lint.semantics.divergence.compare import Occurrence
 from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate, implied
@@ -64,8 +64,14 @@ class RuledOut:
         return of_one_rank.is_for_one(self._analysis, self._function)
 
     def way_out(self, choice: Choice) -> bool:
-        """Whether what leaves in the arms of a choice is never gone, as far as the calls of the function tell."""
-        return self._function is not None and left_at_default.leaves_nowhere(self._analysis, self._function, choice)
+        """Whether the way out in the arms of a choice is never gone as far as the project tells, or leads to what the
+        function stands in for."""
+        analysis, function = self._analysis, self._function
+        if function is not None and left_at_default.leaves_nowhere(analysis, function, choice):
+            return True
+        if function is not None and stood_in_for.leaves_to_it(analysis, function, choice):
+            return True
+        return never_set.leaves_nowhere(analysis, choice)
 
     def _issues_nothing(self, root: Trace, call: CallTerm) -> bool:
         known = settings_on(way_to(root, call) or ())

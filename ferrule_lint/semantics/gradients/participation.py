@@ -64,13 +64,15 @@ KINDS = ("data", "structure", "host")
 _PARAMETERS = ("weight", "bias")
 
 
-def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, info: ClassInfo | None = None) -> Value:
-    """The result of a module's forward: its own output, and what its inputs reach."""
+def of_forward(
+    frame: Frame, name: str, arguments: Arguments, result: Value, classes: Sequence[ClassInfo] = ()
+) -> Value:
+    """The result of a module's forward: its own output, and what its inputs reach; `classes`: one of which it is."""
     pos = arguments.expr.pos
     if not frame.gradients:
         return result
     real = any(is_input(v) for v in arguments.values)
-    if _STATELESS.search(name) or (info is not None and not _has_parameters(frame, info)):
+    if _STATELESS.search(name) or (classes and not any(_has_parameters(frame, info) for info in classes)):
         return result
     if _is_frozen(frame, arguments.expr.func):
         return result._replace(reach=combined(arguments.values))

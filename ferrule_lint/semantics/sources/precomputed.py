@@ -6,10 +6,10 @@ batches alike, and not by what is in a batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -26,7 +26,10 @@ def is_one_form(function: FunctionInfo, name: str) -> bool:
         return True
     others = {other for pair in _exactly_one(function.body) if name in pair for other in pair if other != name}
     return any(
-        _made(node.body, other) for node in tests if _asked(node.test, "is not") == [name] for other in others & own
+        _made(statements(node.body), other)
+        for node in tests
+        if _asked(node.test, "is not") == [name]
+        for other in others & own
     )
 
 
@@ -36,8 +39,8 @@ def _kept(body: f.Body, test: f.Expr) -> f.Expr:
     return held[0] if len(held) == 1 else test
 
 
-def _made(arm: f.Body, name: str) -> bool:
-    """Whether an arm calls something for a name."""
+def _made(arm: Iterable[f.Stmt], name: str) -> bool:
+    """Whether one of some statements calls something for a name."""
     return any(
         type(s) is f.Assign and type(s.value) is f.Call and any(name in _names(target) for target in s.targets)
         for s in arm
