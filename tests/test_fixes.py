@@ -404,6 +404,21 @@ def test_helpers_reduce_where_the_group_can(devices: str, expected: str) -> None
     assert used == [expected] * 3
 
 
+@pytest.mark.parametrize(
+    ("twin", "safety"),
+    [
+        ("agree_after_loop/parameters", Safety.SAFE),
+        ("agree_after_loop/waiting", Safety.SAFE),
+        ("reduce_decision/in_each_round", Safety.UNSAFE),  # one reduction for each parameter
+        ("gather_uneven/number_of_each", Safety.UNSAFE),  # the list may be read in another way
+        ("uniform_predicate/clock_of_a_job", Safety.SAFE),
+    ],
+)
+def test_how_safe_a_fix_is(twin: str, safety: Safety) -> None:
+    (finding,) = after(FOLDER / f"{twin}.py").repair.applied
+    assert finding.fix is not None and finding.fix.safety == safety
+
+
 def test_only_safe_fixes_unless_asked(tmp_path: Path) -> None:
     source = (FOLDER / "reduce_decision" / "nothing_selected.py").read_bytes()
     result = fixed(tmp_path, {"a.py": source}, unsafe=False)

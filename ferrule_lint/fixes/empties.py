@@ -1,6 +1,7 @@
 """What fails on nothing, below an exit for "there is nothing" or in a branch for "there is some": `items[0]`, say.
 
 The test kept such code from it. Where ranks go only one way, one with nothing comes to it and would fail there, alone.
+So does what makes no number of nothing: a mean, or a loss, of what a mask selects is NaN where it selects nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import libcst as cst
 from ferrule_lint.fixes.flags import flags_of
 from ferrule_lint.fixes.names import below, binds, local_names, reads
 from ferrule_lint.fixes.site import Site, callee
+from ferrule_lint.fixes.tests import asks, normal
 
 #: take one item at least, as their first argument, or make no number of none
 _TAKE_ONE = frozenset(
@@ -22,6 +24,19 @@ _NEED_ONE = frozenset("max min argmax argmin amax amin pop popleft popitem mean 
 #: are as empty as their argument
 _AS_EMPTY = frozenset("list tuple sorted iter reversed enumerate zip map filter tensor as_tensor array asarray".split())
 
+#: methods and functions whose result has an item for each item of what they are given
+_KEEPS_ITEMS = frozenset(
+    """abs bfloat16 bool clamp clone contiguous copy cos cpu cuda detach double exp flatten float half int items keys
+    log log_softmax long masked_select nonzero numpy pow relu reshape sigmoid sin softmax sqrt square squeeze t tanh to
+    tolist transpose unsqueeze values view""".split()
+)
+#: ask a tensor or list whether there is something in it, or how much
+_ASK = frozenset("any all sum numel nelement len count_nonzero nonzero size".split())
+_COUNT = frozenset("sum numel nelement len count_nonzero size item".split())
+#: means, unless they are told otherwise
+_LOSS = re.compile(r"(^|_)(loss(es)?|cross_entropy|criterion|kl_div)(_|$)|Loss$")
+_NETWORK = re.compile(r"(^|_)(model|net|network|head|encoder|decoder|layers?|proj|mlp|tower)$")
+
 
 def fails_on_nothing(site: Site, owner: cst.If) -> bool:
     """Whether something below `owner` fails where there is nothing of what its test asks for."""
@@ -31,15 +46,17 @@ def fails_on_nothing(site: Site, owner: cst.If) -> bool:
 
 def fails_within(site: Site, owner: cst.If | cst.IfExp) -> bool:
     """Whether something in the arm that `owner` takes fails where there is nothing of what its test asks for."""
-    return _fails(site, owner, list(below(owner.body)))
+    return _fails(site, owner, list(below(owner.body)), divided=True)
 
 
-def _fails(site: Site, owner: cst.If | cst.IfExp, nodes: list[cst.CSTNode]) -> bool:
+def _fails(site: Site, owner: cst.If | cst.IfExp, nodes: list[cst.CSTNode], *, divided: bool = False) -> bool:
+    """`divided`: whether a division by how much there is counts, too."""
     empty, here = _asked_for(site, owner), set(map(id, nodes))
     for node in sorted(nodes, key=lambda one: _line(site, one)):
         if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None and _is_empty(node.value, empty):
             empty |= binds(node)
-        if _needs_one(node, empty) and not _is_asked_again(site, node, here, empty):
+        needs = _needs_one(node, empty) or (divided and _is_divided(node, empty))
+        if needs and not _is_asked_again(site, node, here, empty):
             return True
     return False
 
@@ -49,17 +66,55 @@ def _line(site: Site, node: cst.CSTNode) -> int:
 
 
 def _asked_for(site: Site, owner: cst.If | cst.IfExp) -> set[str]:
-    """Local names that a test is about, with what a flag or count in it was made of: `items` of `n = len(items)`."""
+    """What a test is about, with what a flag or count in it was made of: `items` of `n = len(items)`. These are local
+    names, and the texts of what is asked: `batch['mask']`, `labels != -100`.
+
+    A mask (`keep = scores > 0`) is made of what is there in any case.
+    """
     local = local_names(site.function) - {"self", "cls"}
-    names = reads(owner.test) & local
     flags = flags_of(site.tree, site.function)
-    return names | {name for one in names & set(flags) for name in reads(flags[one].value) & local}
+    tests = [owner.test]
+    found = reads(owner.test) & set(flags)
+    for name in found:
+        value = flags[name].value
+        if not isinstance(value, cst.Comparison) or asks(site.tree, value) != "other":
+            tests.append(value)
+    for test in tests:
+        names = reads(test) & local
+        for subject in _subjects(test):
+            found.add(normal(subject))
+            if isinstance(subject, cst.Subscript | cst.Attribute):
+                names -= reads(subject)
+        found |= names
+    return found
+
+
+def _subjects(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """`x` of `x.any()`, `torch.any(x)` and `len(x)`, in a test."""
+    found = []
+    for call in below(test):
+        if not isinstance(call, cst.Call) or callee(call) not in _ASK:
+            continue
+        method = isinstance(call.func, cst.Attribute) and not (
+            isinstance(call.func.value, cst.Name) and call.func.value.value in ("torch", "np", "numpy")
+        )
+        if method and isinstance(call.func, cst.Attribute):
+            found.append(call.func.value)
+        elif call.args:
+            found.append(call.args[0].value)
+    return found
 
 
 def _is_empty(value: cst.BaseExpression, empty: set[str]) -> bool:
     """Whether a value has no items where `empty` have none."""
     if isinstance(value, cst.Name):
         return value.value in empty
+    if normal(value) in empty:
+        return True
+    if isinstance(value, cst.BinaryOperation):
+        return _is_empty(value.left, empty) or _is_empty(value.right, empty)
+    if isinstance(value, cst.UnaryOperation) and isinstance(value.operator, cst.Minus):
+        return _is_empty(value.expression, empty)
     if isinstance(value, cst.BaseComp):
         return _is_empty(value.for_in.iter, empty)
     if isinstance(value, cst.Subscript):
@@ -68,25 +123,50 @@ def _is_empty(value: cst.BaseExpression, empty: set[str]) -> bool:
         sliced = not taken and _is_empty(value.value, empty)
         return sliced or any(_is_empty(one, empty) for one in taken)
     if isinstance(value, cst.Call):
-        method = isinstance(value.func, cst.Attribute) and callee(value) in (
-            "items",
-            "values",
-            "keys",
-            "tolist",
-            "copy",
-        )
-        if method and isinstance(value.func, cst.Attribute):
-            return _is_empty(value.func.value, empty)
-        return callee(value) in _AS_EMPTY and any(_is_empty(arg.value, empty) for arg in value.args)
+        name, given = callee(value), any(_is_empty(arg.value, empty) for arg in value.args)
+        if name in _KEEPS_ITEMS and isinstance(value.func, cst.Attribute) and _is_empty(value.func.value, empty):
+            return True
+        if _LOSS.search(name):
+            return given and _reduction(value) == "none"
+        return given and (name in _AS_EMPTY or name in _KEEPS_ITEMS or _is_network(value))
     return False
 
 
+def _is_network(call: cst.Call) -> bool:
+    """Whether a call runs a module, by its name: that has an output for each row of its input."""
+    of_self = isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name)
+    own = of_self and isinstance(call.func, cst.Attribute) and getattr(call.func.value, "value", "") == "self"
+    return own or _NETWORK.search(callee(call)) is not None
+
+
+def _reduction(call: cst.Call) -> str:
+    """What a loss is told to make of the losses of all items; a mean if it is told nothing."""
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value == "reduction" and isinstance(arg.value, cst.SimpleString):
+            return str(arg.value.evaluated_value)
+    return "mean"
+
+
+def _is_divided(node: cst.CSTNode, empty: set[str]) -> bool:
+    """Whether a node divides by how much there is of `empty`."""
+    if not isinstance(node, cst.BinaryOperation | cst.AugAssign):
+        return False
+    if not isinstance(node.operator, cst.Divide | cst.DivideAssign | cst.FloorDivide):
+        return False
+    divisor = node.right if isinstance(node, cst.BinaryOperation) else node.value
+    if isinstance(divisor, cst.Call) and callee(divisor) in _COUNT:
+        return any(_is_empty(one, empty) for one in _subjects(divisor)) or bool(reads(divisor) & empty)
+    return isinstance(divisor, cst.Name) and divisor.value in empty
+
+
 def _needs_one(node: cst.CSTNode, empty: set[str]) -> bool:
-    """Whether a node fails if `empty` have no items."""
+    """Whether a node fails if `empty` have no items, or makes no number of them."""
     if isinstance(node, cst.Subscript):
         return _is_place(node) and _is_empty(node.value, empty)
     if not isinstance(node, cst.Call):
         return False
+    if _LOSS.search(callee(node)) and any(_is_empty(arg.value, empty) for arg in node.args):
+        return _reduction(node) == "mean"
     if isinstance(node.func, cst.Attribute) and callee(node) in _NEED_ONE and _is_empty(node.func.value, empty):
         return True
     if callee(node) not in _TAKE_ONE or not node.args:

@@ -11,6 +11,7 @@ import libcst as cst
 from ferrule_lint.findings import Finding, Fix
 from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.forms import (
+    agree_after_loop,
     agree_on_failure,
     agree_on_file,
     agree_on_room,
@@ -90,6 +91,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     ),
     "FER103": (
         average_number.propose,
+        agree_after_loop.propose,
         reduce_decision.propose,
         delay_exit.propose,
         barrier_before_exit.propose,

@@ -59,6 +59,12 @@ def says_done(tree: Tree, test: cst.BaseExpression) -> bool:
     return re.search(r"\ball\(.*\)$", tree.text(test), re.DOTALL) is not None
 
 
+def says_bad(text: str) -> bool:
+    """Whether a term is true of a bad value: `isnan(x)` is, and `not isfinite(x)`."""
+    negated = text.startswith(("not ", "~")) or "~" in text
+    return negated if "isfinite(" in text else not negated
+
+
 def _with_zero(test: cst.Comparison, *operators: type[cst.BaseCompOp]) -> bool:
     """Whether a test compares with zero, in one of these ways."""
     only = test.comparisons[0]

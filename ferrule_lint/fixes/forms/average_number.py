@@ -34,7 +34,7 @@ _MEASURES = re.compile(r"(?i)(^|_)(vali(d|date|dation)?|eval(uate|uation)?|dev)(
 _TENSOR = re.compile(r"\btorch\.|\.(sum|mean)\(")
 _NUMBER = re.compile(r"\.item\(\)|(?<![.\w])float\(")
 _COUNTED = re.compile(
-    r"(?i)(^|_)(n|num|number|count(er)?|len(gth)?|size|steps?|epochs?|times?|tokens|samples|patience)(_|$)"
+    r"(?i)(^|_)(n|num|number|count(er)?|len(gth)?|size|steps?|epochs?|times?|tokens|samples|patience|masks?)(_|$)"
 )
 #: what may be a tensor that something is still to be learnt from, unless its name or value says that it is a mean
 _LEARNT = re.compile(r"(?i)loss|kl|err|reward|mse|mae")

@@ -19,10 +19,11 @@ from ferrule_lint.fixes.divisors import kept_from_zero
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.empties import fails_on_nothing, is_empty_list
 from ferrule_lint.fixes.flags import Flag, flags_of, resolved
+from ferrule_lint.fixes.forms.agree_after_loop import loop_before_events
 from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.site import Group, Site, all_terms, conjuncts, in_a_callee
 from ferrule_lint.fixes.terms import asks
-from ferrule_lint.fixes.tests import Asks, says_done
+from ferrule_lint.fixes.tests import Asks, says_bad, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
@@ -65,7 +66,7 @@ def propose(site: Site) -> Fix | None:
         return _time_is_up(site, owner)
     test = resolved(tree, owner.test)
     answers = {"size" if is_empty_list(site, term) else asks(tree, term) for term in all_terms(test)}
-    if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in all_terms(test)):
+    if "bad value" in answers and not all(says_bad(tree.text(term)) for term in all_terms(test)):
         return None
     known = _agreement(answers, does, _negated(test))
     done, wrapped = _done_if_asked(tree, test)
@@ -95,6 +96,8 @@ def propose(site: Site) -> Fix | None:
     wrap = Edit(tree.span(asked), f"{name}({text}{group.text})")
     assumptions = [*assumed, *([] if group.certain else ["all ranks of the job come here"])]
     assumptions += ["every call of the function is one of all ranks"] if inner is not None else []
+    if does in ("returns", "exits") and loop_before_events(site, owner) is not None:
+        assumptions.append("a reduction in each round of the loop costs little")
     if site.function.asynchronous is not None:
         assumptions.append("no other coroutine issues collectives in between")
     what = f"all ranks {does[:-1]}" if does else "all ranks stop"
@@ -255,12 +258,6 @@ def _is_told_to_stop(tree: Tree, test: cst.BaseExpression) -> bool:
         both = _is_told_to_stop(tree, test.left) and _is_told_to_stop(tree, test.right)
         return both and isinstance(test.operator, cst.Or)
     return isinstance(test, cst.Name | cst.Attribute) and _STOP.search(tree.text(test)) is not None
-
-
-def _says_bad(text: str) -> bool:
-    """Whether a term is true of a bad value: `isnan(x)` is, and `not isfinite(x)`."""
-    negated = text.startswith(("not ", "~")) or "~" in text
-    return negated if "isfinite(" in text else not negated
 
 
 def _negated(test: cst.BaseExpression) -> bool:

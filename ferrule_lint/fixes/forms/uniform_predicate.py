@@ -7,6 +7,7 @@ reduction, which stands outside of any short circuit: it cannot raise, and every
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -29,6 +30,8 @@ FORM = "uniform-predicate"
 #: answers that can be OR-reduced: the code below them runs on any rank, if perhaps for nothing
 _DECISIVE: frozenset[Asks] = frozenset({"value", "bad value", "size", "clock"})
 _GUARD: frozenset[Asks] = frozenset({"presence", "truth", "other"})
+#: terms to which all ranks of a job have one answer: they need no guarding, and may stand in front of a collective
+_OF_JOB = re.compile(r"([\w.]+\.)?(is_available|is_initialized|get_world_size)\(\)( (>|!=) 1| >= 2)?")
 
 
 def propose(site: Site) -> Fix | None:
@@ -48,7 +51,7 @@ def propose(site: Site) -> Fix | None:
     if helper is None:
         return None
     name, edits = helper
-    test = own.test
+    test = _term_alone(site.tree, own.test)
     wrap = Edit(site.tree.span(test), f"{name}({site.tree.text(test)}{group.text})")
     return _fix((own,), group, (*edits, wrap))
 
@@ -96,10 +99,14 @@ def _condition(site: Site, finding: Finding, owner: object) -> _Condition | None
     decisive = tuple(answer for answer in answers if answer in _DECISIVE)
     if not decisive or not all(answer in _DECISIVE | _GUARD for answer in answers):
         return None
-    guards = tuple(term for term, answer in zip(terms, answers, strict=True) if answer in _GUARD)
+    guards = tuple(
+        term
+        for term, answer in zip(terms, answers, strict=True)
+        if answer in _GUARD and not _OF_JOB.fullmatch(tree.text(term))
+    )
     if any(isinstance(one, cst.NamedExpr | cst.Await | cst.Yield) for one in tree.walk(test)):
         return None
-    if "size" in decisive and isinstance(owner, cst.If | cst.IfExp) and fails_within(site, owner):
+    if {"size", "value"} & set(decisive) and isinstance(owner, cst.If | cst.IfExp) and fails_within(site, owner):
         return None
     return _Condition(finding, owner, test, statement, guards, decisive)
 
@@ -191,7 +198,7 @@ def _edits(
     taken = set(site.module.taken)
     alone: cst.BaseExpression | None = None
     if len(conditions) == 1 and not leaves and not conditions[0].guards:
-        alone = conditions[0].test
+        alone = _term_alone(tree, conditions[0].test)
     for one in conditions if alone is None else ():
         found = known.get(id(one), ())
         if found and isinstance(one.test, cst.Name):
@@ -217,11 +224,18 @@ def _edits(
     return _fix(tuple(conditions), group, (*edits, *tests))
 
 
+def _term_alone(tree: Tree, test: cst.BaseExpression) -> cst.BaseExpression:
+    """What a test asks besides what all ranks of a job answer alike, if that is one term; else the test."""
+    own = [term for term in conjuncts(test) if not _OF_JOB.fullmatch(tree.text(term))]
+    return own[0] if len(own) == 1 else test
+
+
 def _name(tree: Tree, condition: _Condition) -> str:
     """A name for the answer: `any_image_mask` for `image_mask.any()`."""
-    for term in conjuncts(condition.test):
-        if term in condition.guards:
-            continue
+    terms = [term for term in conjuncts(condition.test) if term not in condition.guards]
+    if all(asks(tree, term) == "clock" for term in terms):
+        return "is_time"
+    for term in terms:
         for one in tree.walk(term):
             if isinstance(one, cst.Name) and one.value not in ("self", "any", "all", "len", "bool", "torch", "not"):
                 return f"any_{one.value.strip('_')}"
