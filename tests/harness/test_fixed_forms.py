@@ -20,6 +20,7 @@ from proof import (  # noqa: F401
     fixed,
     fixed_groups,
     fixed_haves,
+    fixed_loops,
     fixed_names,
     fixed_numbers,
     fixed_rounds,
