@@ -126,5 +126,7 @@ def normal(test: cst.BaseExpression) -> str:
     assert isinstance(plain, cst.BaseExpression)
     renamed = plain.visit(_Rename(collect.renamed))
     assert isinstance(renamed, cst.BaseExpression)
-    bare = renamed.with_changes(lpar=[], rpar=[]) if getattr(renamed, "lpar", ()) else renamed
+    # an empty tuple, and a generator, are nothing without theirs
+    needed = isinstance(renamed, cst.Tuple | cst.GeneratorExp)
+    bare = renamed.with_changes(lpar=[], rpar=[]) if getattr(renamed, "lpar", ()) and not needed else renamed
     return " ".join(cst.Module([]).code_for_node(bare).split())
