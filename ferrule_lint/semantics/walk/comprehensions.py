@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.data import filters, kinds, sample_fields
+from ferrule_lint.semantics.data import filters, grouping, kinds, sample_fields
 from ferrule_lint.semantics.data.ordering import length_deps, no_order, numbers
 from ferrule_lint.semantics.domain.conditions import Formula, connect
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, rounds_of, worse
-from ferrule_lint.semantics.domain.text import position, shown
+from ferrule_lint.semantics.domain.text import place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.walk import each_of
@@ -35,6 +35,14 @@ def _is_of_rank(iterable: Value) -> bool:
     """Whether what is walked is, for all that is known, the rank's own."""
     own = iterable.data or iterable.divergence or iterable.presence or iterable.emptiness
     return own is not None or rounds_of(iterable) is not None
+
+
+def _distinct(frame: Frame, e: f.Comprehension, walked: Value, items: Value) -> Divergence | None:
+    """Why a set has as many items as it has: `{task for task in batch["task"]}`, `{s.task for s in batch}`."""
+    only = e.generators[0]
+    if len(e.generators) == 1 and [place_name(only.target)] == [place_name(item) for item in e.elements]:
+        return grouping.of_distinct(frame, walked, only.iterable, e.pos)
+    return grouping.of_distinct(frame, items, e, e.pos)
 
 
 def _bound_names(target: f.Expr) -> list[str]:
@@ -109,6 +117,8 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     if conditions and length is not None and length.own_entry:
         length = length._replace(own_entry=False)  # that entry may be what they leave out
     joined = contained(join(values)).plain()
+    if e.kind == "set" and length is None and not conditions:
+        length = _distinct(frame, e, first, joined)
     # as many as there are of something that has nothing to do with the rank's data, whatever is taken for each
     made = filtered is None and not any(map(_is_of_rank, iterables))
     return Value(
