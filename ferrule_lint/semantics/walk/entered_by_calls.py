@@ -1,8 +1,9 @@
 """Entries that a call puts into a dict which it is passed, where only some ranks make the call.
 
 `update(name, loss, metrics)` with `metrics[key] = value` in it, under a test of local data: what the caller has handed
-over has an entry more on the ranks that come here, as if it stood here. What the function tells by itself, of tests of
-its own, is in what it leaves in its parameters: see `given`.
+over has an entry more on the ranks that come here, as if it stood here. So has what gets an entry under a key that is
+the rank's own data. What the function tells by itself, of tests of its own, is in what it leaves in its parameters: see
+`given`.
 """
 
 from __future__ import annotations
@@ -31,9 +32,16 @@ def after_call(frame: Frame, function: FunctionInfo, call: f.Call | None, receiv
     guard = frame.path_divergence()
     told = guard is not None and guard.confidence > Confidence.LOW and not guard.assumed
     for target, index in entries(frame, function, call, receiver):
-        if type(index) is f.Const or (told and not is_made_elsewhere(frame, call, index)):
+        of_some = told and not is_made_elsewhere(frame, call, index)
+        if type(index) is f.Const or of_some or _is_of_data(frame, index):
             with frame.recording():
                 stored.store_item(frame, f.Subscript(target, index, call.pos), Value(there=True))
+
+
+def _is_of_data(frame: Frame, index: f.Expr) -> bool:
+    """Whether a key is the rank's own data: `put(sums, name, loss)` for the names in its batch."""
+    with frame.recording():
+        return frame.eval(index).data is not None
 
 
 def entries(
