@@ -25,7 +25,7 @@ from ferrule_lint.semantics.project import (
     wrapping_calls,
     wrapping_names,
 )
-from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo, by_id
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.unused import is_given_by_nobody
@@ -254,8 +254,11 @@ class Gathering:
                     seen.own_parts.setdefault(part, site)
                 seen.generic = seen.generic or Confidence.LOW  # of others it is a guess
             elif not self._is_of_library(module, expr):
-                for part in () if serves else self._parts_of_others(module, owner, expr):
+                parts = [] if serves else list(self._parts_of_others(module, owner, expr))
+                for part in parts:
                     seen.own_parts.setdefault(part, site)
+                for info in [] if serves or parts else self._parts_by_name(module, owner, expr):
+                    self._add(seen.sharded, info, Confidence.HIGH, site._replace(given=info.id), 0)
                 unused = is_given_by_nobody(self._analysis, module, owner, expr)
                 self._any_module(site, serves or unused, model.configured)
         elif not classes:
@@ -293,6 +296,22 @@ class Gathering:
             for info in told or handed_over.classes(self._analysis, owner, base):
                 if self._analysis.is_module(info):
                     yield info.id, name
+
+    def _parts_by_name(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
+        """What objects of unknown class hold in an attribute that one class of the project's modules alone has:
+        `fully_shard(expert)` for `expert` in `block.moe.experts`."""
+        found: set[ClassInfo] = set()
+        for name in own_parts.last_names(module.body if owner is None else owner.body, expr):
+            holding = [
+                info
+                for other in self._analysis.names.mentioning(name)
+                if not is_test(other.path)
+                for info in other.classes.values()
+                if own_parts.is_set_in(info, name) and self._analysis.is_module(info)
+            ]
+            held = self._analysis.holders.attribute(holding[0], name, 2) if len(holding) == 1 else None
+            found |= (held.types | held.element_types) if held is not None else set()
+        return by_id(found)
 
     def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
         """`fully_shard(nn.Linear(8, 8).cuda())`: a layer of a library, which says nothing of the project's modules."""

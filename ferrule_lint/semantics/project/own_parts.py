@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.text import variables
-from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 #: attributes that hold all there is to train, by their names: what is in it may be any of the project's modules
 _WHOLE_MODEL = re.compile(r"_?(\w+_)?(model|net|network|module|policy|actor|student|engine)s?")
@@ -41,6 +41,16 @@ def attributes(body: f.Body, expr: f.Expr) -> list[tuple[f.Name, str]]:
     return [(base, name) for base, name in _attributes(expr, body, _ROUNDS) if not _WHOLE_MODEL.fullmatch(name)]
 
 
+def last_names(body: f.Body, expr: f.Expr) -> Iterator[str]:
+    """The last attributes on the way to an expression, over local names too: `experts` of `block.moe.experts[0]`, or of
+    `expert` in `for expert in block.moe.experts`."""
+    for source in (expr, *(_bound(body, expr.id) if type(expr) is f.Name else ())):
+        while type(source) is f.Subscript or (type(source) is f.Call and type(source.func) is f.Attr):
+            source = source.base if type(source) is f.Subscript else source.func.base  # type: ignore[attr-defined]
+        if type(source) is f.Attr and not _WHOLE_MODEL.fullmatch(source.attr):
+            yield source.attr
+
+
 def _attributes(expr: f.Expr, body: f.Body, rounds: int) -> Iterator[tuple[f.Name, str]]:
     name = ""
     while type(expr) is not f.Name:
@@ -57,6 +67,18 @@ def _attributes(expr: f.Expr, body: f.Body, rounds: int) -> Iterator[tuple[f.Nam
     if rounds:
         for source in _bound(body, expr.id):
             yield from _attributes(source, body, rounds - 1)
+
+
+def is_set_in(info: ClassInfo, name: str) -> bool:
+    """Whether the constructor of a class sets an attribute."""
+    method = info.methods.get("__init__")
+    own = method.parameters[0].name if method is not None and method.parameters else ""
+    return method is not None and any(
+        type(target) is f.Attr and target.attr == name and type(target.base) is f.Name and target.base.id == own
+        for s in statements(method.body)
+        if type(s) is f.Assign
+        for target in s.targets
+    )
 
 
 def _bound(body: f.Body, name: str) -> Iterator[f.Expr]:
