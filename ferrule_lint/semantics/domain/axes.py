@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 Axes = frozenset[str]
 NO_AXES: Axes = frozenset()
 WORLD: Axes = frozenset({"world"})
@@ -29,11 +31,13 @@ def of_dimension(name: str) -> Axes:
     return frozenset({_DIMENSION + name})
 
 
+@lru_cache(maxsize=1024)
 def is_dimension(axes: Axes) -> bool:
     """Whether axes are such dimensions."""
     return bool(axes) and all(axis.startswith(_DIMENSION) for axis in axes)
 
 
+@lru_cache(maxsize=4096)
 def overlap(condition: Axes, event: Axes) -> bool:
     """Whether ranks that differ along `condition` can meet in a group that spans `event`.
 
@@ -49,7 +53,12 @@ def overlap(condition: Axes, event: Axes) -> bool:
         known = condition if is_dimension(event) else event
         return bool(known & (WORLD | UNKNOWN_GROUP | DP))
     if (condition | event) & SHARD:
-        return {condition, event} != {SHARD, REPLICATE} and overlap(_whole(condition), _whole(event))
+        # a place among the copies is one for all parts of each, and the reverse
+        if condition & REPLICATE and event & SHARD:
+            return overlap(condition - REPLICATE, _whole(event)) or overlap(REPLICATE, event - SHARD)
+        if condition & SHARD and event & REPLICATE:
+            return overlap(_whole(condition), event - REPLICATE) or overlap(condition - SHARD, REPLICATE)
+        return overlap(_whole(condition), _whole(event))
     if condition & COPIES or event & COPIES:
         copies, other = (condition, event) if condition & COPIES else (event, condition)
         whole = (copies - COPIES) | {"dp"}

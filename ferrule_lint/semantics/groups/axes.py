@@ -29,7 +29,8 @@ def axes_in(models: ModelSet, text: str) -> Axes | None:
             named.append(word)
     if len(found) > 1:
         found.discard("world")
-    return _direction(" ".join(named)) if found == DP else frozenset(found) or None
+    axes = frozenset(found)
+    return (axes - DP) | _direction(" ".join(named)) if axes & DP else axes or None
 
 
 #: what a group of the copies of each part is called, and one of the parts of each copy
