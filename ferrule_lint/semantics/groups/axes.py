@@ -29,8 +29,9 @@ def axes_in(models: ModelSet, text: str) -> Axes | None:
             named.append(word)
     if len(found) > 1:
         found.discard("world")
-    axes = frozenset(found)
-    return (axes - DP) | _direction(" ".join(named)) if axes & DP else axes or None
+    if "dp" in found:
+        return frozenset(found - DP) | _direction(" ".join(named))
+    return frozenset(found) or None
 
 
 #: what a group of the copies of each part is called, and one of the parts of each copy

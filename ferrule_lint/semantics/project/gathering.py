@@ -254,10 +254,10 @@ class Gathering:
                     seen.own_parts.setdefault(part, site)
                 seen.generic = seen.generic or Confidence.LOW  # of others it is a guess
             elif not self._is_of_library(module, expr):
-                parts = [] if serves else list(self._parts_of_others(module, owner, expr))
-                for part in parts:
-                    seen.own_parts.setdefault(part, site)
-                for info in [] if serves or parts else self._parts_by_name(module, owner, expr):
+                others = [] if serves else list(self._parts_of_others(module, owner, expr))
+                for other in others:
+                    seen.own_parts.setdefault(other, site)
+                for info in [] if serves or others else self._parts_by_name(module, owner, expr):
                     self._add(seen.sharded, info, Confidence.HIGH, site._replace(given=info.id), 0)
                 unused = is_given_by_nobody(self._analysis, module, owner, expr)
                 self._any_module(site, serves or unused, model.configured)

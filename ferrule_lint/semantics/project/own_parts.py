@@ -45,8 +45,13 @@ def last_names(body: f.Body, expr: f.Expr) -> Iterator[str]:
     """The last attributes on the way to an expression, over local names too: `experts` of `block.moe.experts[0]`, or of
     `expert` in `for expert in block.moe.experts`."""
     for source in (expr, *(_bound(body, expr.id) if type(expr) is f.Name else ())):
-        while type(source) is f.Subscript or (type(source) is f.Call and type(source.func) is f.Attr):
-            source = source.base if type(source) is f.Subscript else source.func.base  # type: ignore[attr-defined]
+        while True:
+            if type(source) is f.Subscript:
+                source = source.base
+            elif type(source) is f.Call and type(source.func) is f.Attr:
+                source = source.func.base
+            else:
+                break
         if type(source) is f.Attr and not _WHOLE_MODEL.fullmatch(source.attr):
             yield source.attr
 
