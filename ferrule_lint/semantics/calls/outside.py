@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, Axes
 from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, MADE, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.domain.text import called_name, last_name, render, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, shown
 from ferrule_lint.semantics.gradients import surgery
 from ferrule_lint.semantics.groups import dimensions, roots, same_for_all, starting
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
@@ -299,9 +299,7 @@ _READS_OUT = frozenset("json read decode strip".split())
 
 def _handed_out(frame: Frame, call: f.Call) -> Axes | None:
     """The group that a call hands out by its name (`state.get_ulysses_group()`), kept in a variable or passed on."""
-    if key := dimensions.key_of(call):
-        return dimensions.axes_of(frame, key)
-    return frame.axes_in(render(call)) if GIVES_GROUP.search(called_name(call)) else None
+    return dimensions.axes_named(frame, call) if GIVES_GROUP.search(called_name(call)) else None
 
 
 #: calls that make an object of bytes, or bytes of numbers

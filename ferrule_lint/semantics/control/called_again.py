@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.models.types import Argument
 from ferrule_lint.semantics.control.failing import outer_name
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import argument_of, last_name
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 
@@ -42,16 +41,8 @@ def _classes(module: ModuleInfo, models: ModelSet, calls: Iterable[f.Call]) -> I
         model = models.call(outer_name(module, call.func))
         if model is None or model.tries_again is None:
             continue
-        given = _given(call, model.tries_again)
+        given = argument_of(call, model.tries_again.name, model.tries_again.position)
         if given is None:
             yield _ANYTHING[0]
         else:
             yield from map(last_name, given.elements if type(given) is f.Sequence else (given,))
-
-
-def _given(call: f.Call, argument: Argument) -> f.Expr | None:
-    """What a call passes as an argument, where it is written out."""
-    by_name = next((value for name, value in call.keywords if name == argument.name), None)
-    if by_name is not None or argument.position is None:
-        return by_name
-    return call.args[argument.position] if argument.position < len(call.args) else None

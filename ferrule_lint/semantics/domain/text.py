@@ -87,6 +87,14 @@ def is_key(expr: f.Expr | None, name: str) -> bool:
     return type(expr) is f.Const and expr.text[:1] in "'\"" and expr.text.strip("'\"") == name
 
 
+def argument_of(call: f.Call, name: str, position: int | None) -> f.Expr | None:
+    """What a call passes as an argument, by its name or else its place, where it is written out."""
+    given = next((value for keyword, value in call.keywords if keyword == name), None)
+    if given is not None or position is None:
+        return given
+    return call.args[position] if position < len(call.args) else None
+
+
 def length_of(expr: f.Expr | None) -> f.Expr | None:
     """`x` of `len(x)`; None for anything else."""
     if type(expr) is not f.Call or last_name(expr.func) != "len" or len(expr.args) != 1:

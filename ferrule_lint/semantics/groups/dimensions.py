@@ -16,6 +16,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import DP, REPLICATE, SHARD, Axes, of_dimension
 from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import render
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -28,14 +29,15 @@ def axes_of(frame: Frame, key: str) -> Axes:
     axes = frame.axes_in(key)
     if axes is None:
         return of_dimension(key)
-    if axes == DP and key == "fsdp":
+    if axes != DP:
+        return axes
+    if key == "fsdp":
         return SHARD
-    if axes == DP:
-        for names in _made_in(frame):
-            parallel = [name for name in names if frame.axes_in(name) in (DP, REPLICATE, SHARD)]
-            if len(parallel) == 2 and key in parallel:
-                return REPLICATE if key == parallel[0] else SHARD
-    return axes
+    for names in _made_in(frame):
+        parallel = [name for name in names if frame.axes_in(name) in (DP, REPLICATE, SHARD)]
+        if len(parallel) == 2 and key in parallel:
+            return REPLICATE if key == parallel[0] else SHARD
+    return DP
 
 
 def key_in(expr: f.Expr) -> str:
@@ -44,7 +46,13 @@ def key_in(expr: f.Expr) -> str:
     return text.strip("'\"") if text[:1] in ("'", '"') else ""
 
 
-def key_of(expr: f.Expr) -> str:
+def axes_named(frame: Frame, expr: f.Expr) -> Axes | None:
+    """The axes that an expression for a group names: those of a dimension, or what its identifiers say."""
+    key = key_in(expr) or _key_of(expr)
+    return axes_of(frame, key) if key else frame.axes_in(render(expr))
+
+
+def _key_of(expr: f.Expr) -> str:
     """The name of the dimension whose group is asked for: `mesh["fsdp"].get_group()`; "" for anything else."""
     func = expr.func if type(expr) is f.Call else None
     if type(func) is not f.Attr or func.attr != "get_group" or type(func.base) is not f.Subscript:

@@ -47,8 +47,7 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
         return default, ""
     if neighbours.is_one(frame, expr) or first_rank.has_alone(value):
         return PRIVATE, ""  # it has the others of its group in another program
-    key = dimensions.key_in(expr) or dimensions.key_of(expr)
-    named = dimensions.axes_of(frame, key) if key else frame.axes_in(render(expr)) or rank_axes.of_mode(frame, expr)
+    named = dimensions.axes_named(frame, expr) or rank_axes.of_mode(frame, expr)
     axes = named if value.group is None or value.group == UNKNOWN_GROUP else value.group
     if axes is not None:
         return axes, ENDS if axes == _STAGES and _is_of_ends(frame, expr) else ""

@@ -11,7 +11,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.parts import said
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.text import called_name, last_name, shown
+from ferrule_lint.semantics.domain.text import argument_of, called_name, last_name, shown
 from ferrule_lint.semantics.project import (
     handed_over,
     nearness,
@@ -461,9 +461,7 @@ def _tells_sharding(
 ) -> bool:
     """Whether a call is given what makes its library shard modules (`TrainingArguments(fsdp="full_shard")`)."""
     for argument in model.shards_by:
-        given = next((v for k, v in call.keywords if k == argument.name), None)
-        if given is None and argument.position is not None and argument.position < len(call.args):
-            given = call.args[argument.position]
+        given = argument_of(call, argument.name, argument.position)
         text = given.text if type(given) is f.Const else ""
         if (
             given is not None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements, walk
+from ferrule_lint.semantics.domain.text import argument_of
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo, by_id
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ def units(
     analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, argument: Argument
 ) -> list[ClassInfo]:
     """The project's modules that the policy given for an argument of a call names."""
-    given = next((value for name, value in call.keywords if name == argument.name), None)
-    if given is None and argument.position is not None and argument.position < len(call.args):
-        given = call.args[argument.position]
+    given = argument_of(call, argument.name, argument.position)
     if given is None:
         return []
     return by_id({i for i in _named(analysis, module, owner, given, _DEEPEST) if analysis.is_module(i)})

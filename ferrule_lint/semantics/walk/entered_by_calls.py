@@ -33,15 +33,10 @@ def after_call(frame: Frame, function: FunctionInfo, call: f.Call | None, receiv
     told = guard is not None and guard.confidence > Confidence.LOW and not guard.assumed
     for target, index in entries(frame, function, call, receiver):
         of_some = told and not is_made_elsewhere(frame, call, index)
-        if type(index) is f.Const or of_some or _is_of_data(frame, index):
+        # `put(sums, name, loss)` for the names in its batch
+        if type(index) is f.Const or of_some or frame.ask(index).data is not None:
             with frame.recording():
                 stored.store_item(frame, f.Subscript(target, index, call.pos), Value(there=True))
-
-
-def _is_of_data(frame: Frame, index: f.Expr) -> bool:
-    """Whether a key is the rank's own data: `put(sums, name, loss)` for the names in its batch."""
-    with frame.recording():
-        return frame.eval(index).data is not None
 
 
 def entries(

@@ -75,7 +75,7 @@ def _of_property(frame: Frame, test: f.Attr) -> f.Expr | None:
     own, returned = method.parameters[0].name, _only_return(method)
     nodes = list(walk(returned))
     fields = {n.attr for n in nodes if type(n) is f.Attr and type(n.base) is f.Name and n.base.id == own}
-    if len(nodes) > LARGEST or any(type(n) in _OWN for n in nodes) or variables(returned) - {own} - _BUILT_IN:
+    if _is_computation(nodes) or variables(returned) - {own} - _BUILT_IN:
         return None
     if returned is None or not any(frame.read(f"{place}.{name}") is not None for name in fields):
         return None
@@ -219,7 +219,7 @@ def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     if returned is None or target.raw or f.Starred in map(type, call.args) or any(k is None for k, _ in call.keywords):
         return None
     nodes = list(walk(returned))
-    if len(nodes) > LARGEST or any(type(n) in _OWN or (type(n) is f.Op and n.kind == "Await") for n in nodes):
+    if _is_computation(nodes):
         return None
     given = _arguments(target, call, nodes)
     if given is None:
@@ -231,6 +231,13 @@ def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     if target.closure is None and any(frame.read(name) is not None for name in free):
         return None
     return replaced(returned, given, call.pos)
+
+
+def _is_computation(nodes: list[object]) -> bool:
+    """Whether an expression of these nodes is no test that could stand elsewhere."""
+    if len(nodes) > LARGEST:
+        return True
+    return any(type(n) in _OWN or (type(n) is f.Op and n.kind == "Await") for n in nodes)
 
 
 #: what tests mostly call, and no project defines: not to be looked up at every test
