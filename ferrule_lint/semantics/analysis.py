@@ -143,6 +143,8 @@ class Analysis:
         self.even: Asked[bool] = Asked(reads, "even")
         #: the places by which a file chooses its device; see `own_device`
         self.own_devices: Asked[dict[str, list[tuple[str | None, str]]]] = Asked(reads, "own devices")
+        #: whether a file takes its loaders from one that fills up all texts, by its path; see `collators`
+        self.filled_texts: Memo[str, bool] = Memo(reads)
         #: whether a file makes batches by stacking alone; see `collators`
         self.stacking: Asked[bool] = Asked(reads, "stacking")
         #: the methods that a file takes for collators; see `collators`

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, under_tests, walk
+from ferrule_lint.facts.walk import nodes, statements, under_tests, walk
 from ferrule_lint.semantics.domain.text import (
     called_name,
     instance_test,
@@ -142,7 +142,7 @@ def _tests(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[f.Pos, 
 def _asked_in(function: FunctionInfo) -> Iterator[f.Expr]:
     """The tests of a function: of `if`s, and of conditional expressions."""
     yield from (s.test for s in statements(function.body) if type(s) is f.If)
-    yield from (node.test for node in walk(function.body) if type(node) is f.IfExp)
+    yield from (node.test for node in nodes(function.body, f.IfExp))
 
 
 def asked_of(analysis: Analysis, summary: Summary) -> frozenset[str]:
@@ -165,9 +165,8 @@ def _made_of(function: FunctionInfo) -> Iterator[tuple[object, f.Expr]]:
             yield s.targets, s.value
         elif type(s) is f.For:
             yield s.target, s.iterable
-    for node in walk(function.body):
-        if type(node) is f.Comprehension:
-            yield from ((generator.target, generator.iterable) for generator in node.generators)
+    for node in nodes(function.body, f.Comprehension):
+        yield from ((generator.target, generator.iterable) for generator in node.generators)
 
 
 def asks(analysis: Analysis, function: FunctionInfo, test: f.Expr, deep: bool = True) -> bool | None:

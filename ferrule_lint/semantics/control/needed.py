@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk, way_to
+from ferrule_lint.facts.walk import nodes, statements, way_to
 from ferrule_lint.semantics.domain.text import variables
 
 _EXITS = (f.Return, f.Raise, f.Break, f.Continue, f.Yield)
@@ -101,21 +101,19 @@ def _takes_part(node: object, name: str) -> bool:
 
 
 def _leaves(s: f.Stmt) -> bool:
-    return any(type(node) in _EXITS for node in walk((s,)))
+    return any(type(inner) in _EXITS for inner in statements((s,)))
 
 
 def _assigns(s: f.Stmt, name: str) -> bool:
     """Whether some part of a statement gives a variable another value."""
-    for node in walk((s,)):
+    for inner in statements((s,)):
         targets: tuple[object, ...] = ()
-        if type(node) is f.Assign:
-            targets = node.targets
-        elif type(node) in (f.AugAssign, f.For):
-            targets = (node.target,)  # type: ignore[attr-defined]
-        elif type(node) is f.With:
-            targets = tuple(target for _, target in node.items)
-        elif type(node) is f.Walrus and node.name == name:
+        if type(inner) is f.Assign:
+            targets = inner.targets
+        elif type(inner) is f.AugAssign or type(inner) is f.For:
+            targets = (inner.target,)
+        elif type(inner) is f.With:
+            targets = tuple(target for _, target in inner.items)
+        if targets and name in variables(targets):
             return True
-        if name in variables(targets):
-            return True
-    return False
+    return any(node.name == name for node in nodes((s,), f.Walrus))

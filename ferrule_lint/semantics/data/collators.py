@@ -36,16 +36,21 @@ def one_size(frame: Frame, field: str) -> bool:
 
 
 def _comes_filled_up(frame: Frame) -> bool:
+    analysis, module = frame.analysis, frame.module
+    return analysis.filled_texts.find(module.path, lambda: _takes_filled_up(analysis, module), False)
+
+
+def _takes_filled_up(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a function of another file that the file takes its loaders from fills up all texts to one size, in itself
     or in functions within it: `tokenizer(text, padding="max_length", truncation=True)`."""
     from ferrule_lint.semantics.sources import tokenizers  # which asks for what stands here
 
-    for module in programs.imported(frame.analysis, frame.module):
-        for function in module.functions.values():
+    for source in programs.imported(analysis, module):
+        for function in source.functions.values():
             if any(last_name(c.func) == "DataLoader" for c in function.calls):
-                within = [m for m in module.functions.values() if f"{m.qualname}.".startswith(f"{function.qualname}.")]
+                within = [m for m in source.functions.values() if f"{m.qualname}.".startswith(f"{function.qualname}.")]
                 asked = [c for m in within for c in m.calls if tokenizers.asks_to_fill_up(c)]
-                if asked and frame.module.mentions_any(frozenset({function.name})):
+                if asked and module.mentions_any(frozenset({function.name})):
                     return all(map(tokenizers.is_of_one_size, asked))
     return False
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
-from ferrule_lint.facts.walk import statements, walk, way_to
+from ferrule_lint.facts.walk import nodes, statements, walk, way_to
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import kinds
 from ferrule_lint.semantics.data.accumulators import FILLS
@@ -148,7 +148,7 @@ def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
         return NO_DEPS
     names = {name for name, _ in found}
     for node in statements(plain(frame.function.body)):
-        if type(node) is f.If and any(type(n) is f.Name and n.id in names for n in walk(node.test)):
+        if type(node) is f.If and any(n.id in names for n in nodes(node.test, f.Name)):
             for arm in (node.body, node.orelse):
                 fills = _fills(arm, place)
                 if fills and pos not in fills:
@@ -171,11 +171,8 @@ def _fills(body: f.Body, place: str) -> set[f.Pos]:
     """Where a list gets items."""
     return {
         node.pos
-        for node in walk(body)
-        if type(node) is f.Call
-        and type(node.func) is f.Attr
-        and node.func.attr in FILLS
-        and place_name(node.func.base) == place
+        for node in nodes(body, f.Call)
+        if type(node.func) is f.Attr and node.func.attr in FILLS and place_name(node.func.base) == place
     }
 
 
@@ -193,8 +190,7 @@ def walks_keys(target: f.Expr, walked: f.Expr, body: tuple[object, ...]) -> bool
         return type(walked.func) is f.Attr and walked.func.attr == "keys" and not walked.args
     place, name = place_name(walked), place_name(target)
     return bool(place and name) and any(
-        type(node) is f.Subscript and place_name(node.index) == name and place_name(node.base) == place
-        for node in walk(body)
+        place_name(node.index) == name and place_name(node.base) == place for node in nodes(body, f.Subscript)
     )
 
 

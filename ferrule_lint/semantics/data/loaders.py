@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, nodes, statements, walk
+from ferrule_lint.facts.walk import blocks, nodes, statements
 from ferrule_lint.semantics.domain.assigned import by_place
 from ferrule_lint.semantics.domain.text import instance_test, last_name, render, variables
 
@@ -135,7 +135,7 @@ def _looped(body: f.Body) -> dict[str, list[f.Expr]]:
 
 
 def _loops(body: f.Body) -> Iterator[tuple[f.Expr, f.Expr]]:
-    for node in walk(body):
+    for node in (*statements(body), *nodes(body, f.Generator)):
         if type(node) is f.For or type(node) is f.Generator:
             yield node.target, node.iterable
 

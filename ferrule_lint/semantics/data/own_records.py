@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import nodes, statements
+from ferrule_lint.semantics.domain.assigned import by_place
 from ferrule_lint.semantics.domain.text import is_key, last_name, root_name, shown
 from ferrule_lint.semantics.sources import tokenizers
 
@@ -30,7 +31,7 @@ def is_of_one_size(frame: Frame, asked: f.Subscript, key: str) -> bool:
     function = frame.function
     if function is None or frame.models.convention("ragged", key) is None:
         return False
-    made = _put(function, _root(asked.base), key)
+    made = _put(frame, function, _root(asked.base), key)
     return bool(made) and all(_is_even(frame, function.body, value, asked.pos[0]) for value in made)
 
 
@@ -87,21 +88,22 @@ def _moves(func: f.Attr) -> bool:
     return func.attr in ("to", "cuda", "cpu", "long", "int", "clone", "detach")
 
 
-def _put(function: FunctionInfo, name: str, key: str) -> list[f.Expr]:
+def _put(frame: Frame, function: FunctionInfo, name: str, key: str) -> list[f.Expr]:
     """What the function puts under a key of the records that a name holds; nothing where not all of it is seen."""
     if not name:
         return []
     given = {parameter.name for parameter in function.parameters}
-    nodes = list(walk(function.body))
+    known = frame.analysis.bodies.once(_sources, function.body)
     names, found = [name], list[f.Expr]()
     for one in names:  # grows
-        sources = list(_sources(nodes, one))
+        sources = known.get(one, [])
         if one in given or not sources:
             return []
         for source in sources:
             if source is None or not _take(source, key, found, names):
                 return []
-    stored = (target for n in nodes if type(n) is f.Assign for target in n.targets if type(target) is f.Subscript)
+    assigned = (target for s in statements(function.body) if type(s) is f.Assign for target in s.targets)
+    stored = (target for target in assigned if type(target) is f.Subscript)
     return [] if any(is_key(target.index, key) for target in stored) else found
 
 
@@ -112,27 +114,39 @@ def _root(base: f.Expr) -> str:
     return base.id if type(base) is f.Name else ""
 
 
-def _sources(nodes: list[object], name: str) -> Iterator[f.Expr | None]:
-    """What a name is bound to and what is appended to it; None for what cannot be told."""
-    for node in nodes:
-        if type(node) is f.Assign:
-            for target in node.targets:
-                if type(target) is f.Name and target.id == name:
-                    yield node.value
-                elif type(target) is f.Sequence and name in map(root_name, target.elements):
-                    yield None
-        elif type(node) is f.For or type(node) is f.Generator:
-            target = node.target
-            if type(target) is f.Name and target.id == name:
-                yield node.iterable
-            elif type(target) is f.Sequence and name in map(root_name, target.elements):
-                numbered = type(node.iterable) is f.Call and last_name(node.iterable.func) == "enumerate"
-                yield node.iterable if numbered and root_name(target.elements[-1]) == name else None
-        elif type(node) is f.Call and type(node.func) is f.Attr and type(node.func.base) is f.Name:
-            if node.func.base.id == name and node.func.attr == "append":
-                yield node.args[0] if len(node.args) == 1 else None
-            elif node.func.base.id == name and node.func.attr in _FILLS:
-                yield None
+def _sources(body: f.Body) -> dict[str, list[f.Expr | None]]:
+    """What each name is bound to and what is appended to it; None for what cannot be told."""
+    return by_place((*_assigned(body), *_walked(body), *_filled_in(body)))
+
+
+def _assigned(body: f.Body) -> Iterator[tuple[str, f.Expr | None]]:
+    for s in statements(body):
+        for target in s.targets if type(s) is f.Assign else ():
+            if type(target) is f.Name:
+                yield target.id, s.value if type(s) is f.Assign else None
+            elif type(target) is f.Sequence:
+                yield from ((name, None) for name in {*map(root_name, target.elements)})
+
+
+def _walked(body: f.Body) -> Iterator[tuple[str, f.Expr | None]]:
+    walked = [(loop.target, loop.iterable) for loop in nodes(body, f.For)]
+    walked += [(generator.target, generator.iterable) for generator in nodes(body, f.Generator)]
+    for target, iterable in walked:
+        if type(target) is f.Name:
+            yield target.id, iterable
+        elif type(target) is f.Sequence and target.elements:
+            numbered = type(iterable) is f.Call and last_name(iterable.func) == "enumerate"
+            for name in {*map(root_name, target.elements)}:
+                yield name, iterable if numbered and root_name(target.elements[-1]) == name else None
+
+
+def _filled_in(body: f.Body) -> Iterator[tuple[str, f.Expr | None]]:
+    for call in nodes(body, f.Call):
+        if type(call.func) is f.Attr and type(call.func.base) is f.Name:
+            if call.func.attr == "append":
+                yield call.func.base.id, call.args[0] if len(call.args) == 1 else None
+            elif call.func.attr in _FILLS:
+                yield call.func.base.id, None
 
 
 def _take(source: f.Expr, key: str, found: list[f.Expr], names: list[str]) -> bool:

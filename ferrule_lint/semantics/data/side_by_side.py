@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.walk.own_names import stored
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -40,5 +39,7 @@ def _is_made_once(frame: Frame, expr: f.Expr) -> bool:
     if type(expr) is not f.Attr or type(expr.base) is not f.Name or expr.base.id != frame.self_name:
         return False
     owners = frame.analysis.names.mro(frame.self_class) if frame.self_class is not None else ()
-    setting = {m.name for owner in owners for m in owner.methods.values() if expr.attr in stored(m)}
+    setting = {
+        m.name for owner in owners for m in owner.methods.values() if expr.attr in frame.analysis.holders.stored_in(m)
+    }
     return bool(setting) and setting <= _MAKES

@@ -56,9 +56,11 @@ from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
 from ferrule_lint.semantics.domain.trace import (
     Choice,
+    Exit,
     Loop,
     Trace,
     choices_and_loops,
+    every_term,
     has_exit,
     not_the_last,
     takes_each,
@@ -80,7 +82,7 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
         if len(out) >= MOST_LATENTS:
             count("latent findings of a function")
             break
-        if type(term) is Choice and id(term) in of_one:
+        if type(term) is Choice and (id(term) in of_one or _only_raises(term)):
             continue
         if type(term) is Choice:
             own = {a.key: a._replace(divergence=_ANY) for a in atoms(term.formula) if _is_open(a, term)}
@@ -104,6 +106,14 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
                 where = (term.path, term.pos, term.text)
                 out.append(Latent("FER104", "trips", term.deps, *where, event, call, each=each))
     return (*out, *_of_order(trace))
+
+
+def _only_raises(choice: Choice) -> bool:
+    """Whether a test decides over nothing but whether there is an exception: on which ranks there is none, they issue
+    the same. What else hangs on what it asks for is a choice of its own, and most tests in a constructor are like
+    this."""
+    terms = [t for t in every_term(choice.body + choice.orelse) if type(t) is not Choice]
+    return bool(terms) and all(type(t) is Exit and t.kind == "raise" for t in terms)
 
 
 def _first_of_a_round(loop: Loop, *, collectives_only: bool) -> Occurrence | None:

@@ -16,7 +16,7 @@ _Found = TypeVar("_Found")
 _Given = TypeVarTuple("_Given")
 
 #: bodies of which is known what they assign: those that were asked about last
-_BODIES = 32
+_BODIES = 1024
 #: what shows how far something is that is walked by way of it
 BARS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
 

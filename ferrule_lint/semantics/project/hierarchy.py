@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
@@ -177,9 +177,7 @@ class Hierarchy:
         if known is None:
             receiver = method.parameters[0].name if method.parameters else ""
             known = frozenset(
-                node.attr
-                for node in walk(body)
-                if type(node) is f.Attr and type(node.base) is f.Name and node.base.id == receiver
+                node.attr for node in nodes(body, f.Attr) if type(node.base) is f.Name and node.base.id == receiver
             )
             self._asked[method.id] = known
         return known

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.parts import said
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
@@ -54,7 +54,7 @@ def _is_off(analysis: Analysis, info: ClassInfo, name: str, by_tests: bool) -> b
     given: list[tuple[FunctionInfo, f.Expr | None]] = []
     for owner in analysis.names.mro(info):
         for method in owner.methods.values():
-            for node in walk(method.body):
+            for node in statements(method.body):
                 if type(node) is f.Assign and any(type(t) is f.Attr and t.attr == name for t in node.targets):
                     given.append((method, node.value))
     if len(given) != 1:

@@ -180,18 +180,18 @@ def _found_in(analysis: Analysis, function: FunctionInfo, in_any_group: bool = F
     found: dict[str, Admission] = {}
     assigned: dict[str, f.Expr | None] = {}
     groups: dict[str, set[str]] = {}
-    for node in walk(function.body):
-        if type(node) is f.Call:
-            for given, op, group in reduced(analysis, function, node):
-                everywhere = group in ("", "None") or (analysis.axes_in(group) or NO_AXES) & _EVERYWHERE
-                if not (in_any_group or everywhere):
-                    continue  # it differs within that group, and along which axes the others are asked is open
-                for name in _names(given):
-                    known = found.get(name)
-                    groups.setdefault(name, set()).add(group)
-                    if known is None or node.pos < known.pos:
-                        found[name] = Admission(node.pos, op, group)
-        elif type(node) is f.Assign and len(node.targets) == 1 and type(node.targets[0]) is f.Name:
+    for call in function.calls:
+        for given, op, group in reduced(analysis, function, call):
+            everywhere = group in ("", "None") or (analysis.axes_in(group) or NO_AXES) & _EVERYWHERE
+            if not (in_any_group or everywhere):
+                continue  # it differs within that group, and along which axes the others are asked is open
+            for name in _names(given):
+                known = found.get(name)
+                groups.setdefault(name, set()).add(group)
+                if known is None or call.pos < known.pos:
+                    found[name] = Admission(call.pos, op, group)
+    for node in statements(function.body):
+        if type(node) is f.Assign and len(node.targets) == 1 and type(node.targets[0]) is f.Name:
             name = node.targets[0].id
             assigned[name] = None if name in assigned else node.value
     for name in [name for name, met in groups.items() if len(met) > 1]:

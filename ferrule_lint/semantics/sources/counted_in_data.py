@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
@@ -38,7 +38,7 @@ def place(analysis: Analysis, info: ClassInfo, attribute: str) -> tuple[Function
             if method.is_static or len(method.parameters) < 2:
                 continue
             own = f"{method.parameters[0].name}.{attribute}"
-            for node in walk(method.body):
+            for node in statements(method.body):
                 if type(node) is not f.AugAssign or type(node.target) is not f.Attr:
                     continue
                 if place_name(node.target) == own and _is_count(method, node.value):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.semantics.domain.text import is_key, last_name
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources.stand_ins import fills_each, handed_back, is_made_up, names_of
@@ -63,10 +63,9 @@ def _is_padded_with(analysis: Analysis, name: str) -> bool:
 def _makes_sample(body: f.Body, name: str) -> bool:
     """`{"input_ids": ids, "pixel_values": torch.zeros(...)}`"""
     return any(
-        type(node) is f.DictDisplay
-        and any(is_key(k, _TOKENS) for k in node.keys)
+        any(is_key(k, _TOKENS) for k in node.keys)
         and any(is_key(k, name) and is_made_up(v) for k, v in zip(node.keys, node.values, strict=True))
-        for node in walk(body)
+        for node in nodes(body, f.DictDisplay)
     )
 
 
@@ -76,7 +75,7 @@ _TOKENS = "input_ids"
 
 
 def _arms_without(body: f.Body, name: str) -> Iterator[f.Body]:
-    for node in walk(plain(body)):
+    for node in statements(plain(body)):
         if type(node) is f.If:
             if _tells_absence(node.test, name):
                 yield node.body

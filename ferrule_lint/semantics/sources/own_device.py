@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Value
@@ -92,7 +92,7 @@ def _handed(body: f.Body) -> dict[str, str]:
 
 def _counted(body: f.Body) -> frozenset[str]:
     """The names that are compared with a number."""
-    compared = (node for node in walk(body) if type(node) is f.Compare and len(node.rights) == 1)
+    compared = (node for node in nodes(body, f.Compare) if len(node.rights) == 1)
     return frozenset(
         node.left.id
         for node in compared
@@ -101,9 +101,7 @@ def _counted(body: f.Body) -> frozenset[str]:
 
 
 def _numbers(body: f.Body) -> Iterator[tuple[f.Expr, str]]:
-    for call in walk(body):
-        if type(call) is not f.Call:
-            continue
+    for call in nodes(body, f.Call):
         name = last_name(call.func)
         if name == "set_device" and len(call.args) == 1:
             yield call.args[0], _LOCAL

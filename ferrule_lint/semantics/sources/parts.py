@@ -123,9 +123,7 @@ class _Made(NamedTuple):
 def _found_in(analysis: Analysis, function: FunctionInfo) -> dict[str, Part]:
     found: dict[str, Part] = {}
     made: _Made | None = None
-    for node in walk(function.body):
-        if type(node) is not f.Call:
-            continue
+    for node in function.calls:
         reduced = [(given, op, group) for given, op, group in admissions.reduced(analysis, function, node) if given]
         helped = list(_of_helper(analysis, function, node))
         if not reduced and not helped:
@@ -163,13 +161,13 @@ def _of_helper(analysis: Analysis, function: FunctionInfo, call: f.Call) -> Iter
 
 def _made_in(function: FunctionInfo) -> _Made:
     made = _Made({}, {})
-    for node in walk(function.body):
+    for node in statements(function.body):
         if type(node) is f.Assign and len(node.targets) == 1 and node.value is not None:
             place = place_name(node.targets[0])
             if place:
                 made.assigned.setdefault(place, []).append(node.value)
         elif type(node) is f.For:
-            for inner in walk(node.body):
+            for inner in statements(node.body):
                 name = _adds_up(inner)
                 if name:
                     made.summed.setdefault(name, []).append(node.iterable)

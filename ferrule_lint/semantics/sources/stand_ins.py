@@ -34,15 +34,15 @@ def is_made_up(value: f.Expr | None) -> bool:
 def fills_each(body: f.Body, name: str) -> bool:
     """Whether a function goes through the names of inputs, and puts something made up under each that no sample has:
     `for key in shapes:`, `if all(s.get(key) is None for s in samples): batch[key] = torch.full(shapes[key], -1)`."""
-    for loop in walk(body):
+    for loop in statements(body):
         if type(loop) is not f.For or not _may_be(loop.iterable, name):
             continue
         keys = variables(loop.target)
-        for node in walk(loop.body):
+        for node in statements(loop.body):
             told = _none_has(node.test) if type(node) is f.If else None
             if type(node) is not f.If or told is None:
                 continue
-            if any(_puts_under(s, keys) for s in walk(node.body if told else node.orelse)):
+            if any(_puts_under(s, keys) for s in statements(node.body if told else node.orelse)):
                 return True
     return False
 

@@ -9,6 +9,7 @@ or handed on.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -50,11 +51,12 @@ def is_entered(frame: Frame, place: str, key: str | None, line: int, apart: bool
     left = FARTHEST
     for block, number in reversed(way):
         asked = block[number]
-        for s in block[number + 1 : number + 1 + left]:
+        used = frame.analysis.bodies.once(_used, block)
+        for i, s in enumerate(block[number + 1 : number + 1 + left], number + 1):
             left -= 1
             if _enters(s, place, key) or _enters_otherwise(asked, s, place, key) or _is_by_call(frame, s, place, key):
                 return True
-            if _uses(s, place):
+            if place in used[i]:
                 return False
     return False
 
@@ -242,11 +244,17 @@ def _same(one: f.Expr, other: f.Expr) -> bool:
     return type(one) is f.Name and type(other) is f.Name and one.id == other.id
 
 
-def _uses(s: f.Stmt, place: str) -> bool:
-    """Whether a statement walks a dict, or hands it on."""
-    walked = [loop.iterable for loop in nodes((s,), f.For)] + [g.iterable for g in nodes((s,), f.Generator)]
-    handed = [a for call in nodes((s,), f.Call) for a in (*call.args, *(v for _, v in call.keywords))]
-    if any(place_name(a) == place for a in handed) or (type(s) is f.Return and place_name(s.value) == place):
-        return True
-    named = [node for e in walked for node in (*nodes((e,), f.Name), *nodes((e,), f.Attr))]
-    return any(place_name(node) == place for node in named)  # type: ignore[arg-type]
+def _used(block: f.Body) -> list[set[str]]:
+    """The places of dicts that each statement of a block may walk, or hand on."""
+    return [set(_used_by(s)) for s in block]
+
+
+def _used_by(s: f.Stmt) -> Iterator[str]:
+    for call in nodes((s,), f.Call):
+        yield from map(place_name, (*call.args, *(v for _, v in call.keywords)))
+    if type(s) is f.Return:
+        yield place_name(s.value)
+    walked = [*(loop.iterable for loop in nodes((s,), f.For)), *(g.iterable for g in nodes((s,), f.Generator))]
+    for iterable in walked:
+        yield from map(place_name, nodes(iterable, f.Name))
+        yield from map(place_name, nodes(iterable, f.Attr))

@@ -194,7 +194,7 @@ class Holders:
             n
             for c in self._analysis.names.mro(info)
             for m in c.methods.values()
-            for n in self._stored_in(m)
+            for n in self.stored_in(m)
             if "." not in n
         }
         for name in sorted(names):
@@ -229,14 +229,14 @@ class Holders:
         handled = self._analysis.signals.set_in
 
         def names(method: FunctionInfo) -> frozenset[str]:
-            return self._stored_in(method) | self._set_by_own(method, info) | handled(method)
+            return self.stored_in(method) | self._set_by_own(method, info) | handled(method)
 
         def found() -> Writers:
             return Writers((method, names(method), self._called_in(method)) for method in info.methods.values())
 
         return self._writers.find(info.id, found)
 
-    def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
+    def stored_in(self, method: FunctionInfo) -> frozenset[str]:
         """Names of attributes that a method assigns on its first parameter, or fills in place; an attribute of one of
         them has both names (`state.found`)."""
         return self._stored.find(method.id, lambda: own_names.stored(method), NOTHING)
@@ -246,7 +246,7 @@ class Holders:
         names: set[str] = set()
         for called in self._called_in(method):
             own = self._analysis.names.method(info, called)
-            names |= self._stored_in(own) if own is not None and own is not method else NOTHING
+            names |= self.stored_in(own) if own is not None and own is not method else NOTHING
         return frozenset(names)
 
     def _keeps_by_calls(self, method: FunctionInfo, info: ClassInfo, layer: int) -> bool:
@@ -279,12 +279,12 @@ class Holders:
 
     def _found_set_later(self, info: ClassInfo) -> frozenset[str]:
         methods = (m for c in self._analysis.names.mro(info) for m in c.methods.values() if m.name != "__init__")
-        return frozenset([name for method in methods for name in self._stored_in(method) if "." not in name])
+        return frozenset([name for method in methods for name in self.stored_in(method) if "." not in name])
 
     def stored(self, method: str) -> list[str]:
         """The names for the method with an id, in order."""
         found = self._analysis.names.function_of_id(method)
-        return sorted(self._stored_in(found)) if found is not None else []
+        return sorted(self.stored_in(found)) if found is not None else []
 
     def called(self, method: str) -> list[str]:
         """What the method with an id calls of its instance, in order (`own_names.called`)."""
@@ -297,7 +297,7 @@ class Holders:
         for c in self._analysis.names.mro(info):
             for method in c.methods.values():
                 if method.name != "__init__":
-                    for name in self._stored_in(method):
+                    for name in self.stored_in(method):
                         found.pop(name, None)
         return tuple((n, Value(uniform=True, const=found[n].const)) for n in sorted(found))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import under_tests, walk
+from ferrule_lint.facts.walk import statements, under_tests, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
@@ -33,23 +33,18 @@ def stored(method: FunctionInfo) -> frozenset[str]:
     out: set[str] = set()
     self_name = method.parameters[0].name if method.parameters else ""
     body = method.body  # as above
-    for item in walk(body) if self_name else ():
-        targets: tuple[f.Expr, ...] = ()
-        if type(item) is f.Assign:
-            targets = item.targets
-        elif type(item) is f.AugAssign:
-            targets = (item.target,)
-        if targets:
-            for target in targets:
-                for t in target.elements if type(target) is f.Sequence else (target,):
-                    if type(t) is f.Subscript:
-                        t = t.base
-                    if type(t) is f.Attr and type(t.base) is f.Name and t.base.id == self_name:
-                        out.add(t.attr)
-                    elif (place := place_name(t)).startswith(f"{self_name}.") and place.count(".") == 2:
-                        out.add(place.partition(".")[2])
-        elif type(item) is f.Call and type(item.func) is f.Attr:
-            base = item.func.base
+    for s in statements(body) if self_name else ():
+        for target in s.targets if type(s) is f.Assign else (s.target,) if type(s) is f.AugAssign else ():
+            for t in target.elements if type(target) is f.Sequence else (target,):
+                if type(t) is f.Subscript:
+                    t = t.base
+                if type(t) is f.Attr and type(t.base) is f.Name and t.base.id == self_name:
+                    out.add(t.attr)
+                elif (place := place_name(t)).startswith(f"{self_name}.") and place.count(".") == 2:
+                    out.add(place.partition(".")[2])
+    for call in method.calls if self_name else ():
+        if type(call.func) is f.Attr:
+            base = call.func.base
             if type(base) is f.Subscript:  # `self.sums[name].append(x)`
                 base = base.base
             if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:

@@ -111,12 +111,14 @@ def _may_be_none(frame: Frame, place: str) -> bool:
     """Whether a method of the class sets an attribute to None."""
     name = place.rpartition(".")[2]
     info = frame.self_class
-    for method in info.methods.values() if info is not None else ():
-        for s in statements(method.body):
-            targets = s.targets if type(s) is f.Assign and s.value == _NONE else ()
-            if any(type(t) is f.Attr and t.attr == name for t in targets):
-                return True
-    return False
+    methods = info.methods.values() if info is not None else ()
+    return any(name in frame.analysis.bodies.once(_set_to_none, method.body) for method in methods)
+
+
+def _set_to_none(body: f.Body) -> frozenset[str]:
+    """The attributes that a body sets to None, of whatever object."""
+    targets = (t for s in statements(body) if type(s) is f.Assign and s.value == _NONE for t in s.targets)
+    return frozenset(t.attr for t in targets if type(t) is f.Attr)
 
 
 def in_its_place(frame: Frame, result: Value) -> Value:

@@ -18,7 +18,7 @@ other replicas have others.
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project.sent_round import RECEIVES, SENDS
@@ -57,7 +57,7 @@ def _received(arm: f.Body) -> set[str]:
 
 
 def _receives(e: f.Expr) -> bool:
-    return any(type(node) is f.Call and RECEIVES.fullmatch(last_name(node.func)) for node in walk((e,)))
+    return any(RECEIVES.fullmatch(last_name(call.func)) for call in nodes(e, f.Call))
 
 
 def _is_data(value: Value) -> bool:
