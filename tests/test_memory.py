@@ -192,6 +192,57 @@ def test_of_a_file_only_what_an_edit_concerns_is_checked_again(root: Path, funct
         assert warm == lint(root, use_cache=False)
 
 
+USES = """\
+import torch.distributed as dist
+from pkg import tools
+{imports}
+
+def lead():
+    if dist.get_rank() == 0:
+        {call}
+"""
+TOOLS = """\
+import torch.distributed as dist
+
+def say(x):
+    print(x)
+"""
+ADDED = "\ndef meet():\n    dist.barrier()\n\ndef lone():\n    if dist.get_rank() == 0:\n        meet()\n"
+
+
+@pytest.mark.parametrize("text", [TOOLS + ADDED, ADDED.join(TOOLS.split("\n\n", 1))], ids=["below", "above"])
+def test_a_function_nobody_speaks_of_concerns_its_file_alone(tmp_path: Path, checked: list[str], text: str) -> None:
+    uses = USES.format(imports="from pkg.tools import say", call="say(tools.say)")
+    root = project(tmp_path, {"pkg/__init__.py": "", "pkg/uses.py": uses, "pkg/tools.py": TOOLS})
+    assert lint(root).findings == ()
+    checked.clear()
+    write(root, "tools.py", text)
+    warm = lint(root)
+    assert checked == ["pkg/tools.py"]
+    assert [f.code for f in warm.findings] == ["FER102"]
+    assert warm == lint(root, use_cache=False)
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("", "tools.meet()"),
+        ("from pkg.tools import meet", "meet()"),
+        ("from pkg.tools import meet as agree", "agree()"),
+        ("from pkg.tools import *", "meet()"),
+        ("", 'getattr(tools, "meet")()'),
+    ],
+)
+def test_a_function_that_others_have_looked_for_concerns_them(tmp_path: Path, imports: str, call: str) -> None:
+    uses = USES.format(imports=imports, call=call)
+    root = project(tmp_path, {"pkg/__init__.py": "", "pkg/uses.py": uses, "pkg/tools.py": TOOLS})
+    assert lint(root).findings == ()
+    write(root, "tools.py", TOOLS + "\ndef meet():\n    dist.barrier()\n")
+    warm = lint(root)
+    assert [f.path for f in warm.findings] == ["pkg/uses.py"]
+    assert warm == lint(root, use_cache=False)
+
+
 def heirs(number: int) -> str:
     """Further classes that inherit from `Base`, beside the two that do."""
     return "from pkg.base import Base\n" + "".join(f"class Heir{i}(Base):\n    pass\n" for i in range(number))

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 
 from ferrule_lint.checks.questions import OF_CLASSES, OF_FILES, WHATEVER_NAME
-from ferrule_lint.facts.outline import Facts
+from ferrule_lint.facts.outline import Facts, shape_of, whole
 from ferrule_lint.facts.parts import Point, Version, Words, speaks_of
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.project.entities import ModuleInfo
@@ -40,6 +40,8 @@ class Edits:
         self.paths = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
         self._edited = frozenset(self.paths)
         self._versions: dict[str, tuple[Version, Version]] = {}
+        #: functions that nobody speaks of, and that a file has beside those it had
+        self._beside: dict[str, frozenset[str]] = {}
         self._places: dict[str, dict[Point, Point]] = {}
         self._modules: dict[str, tuple[ModuleInfo | None, ModuleInfo | None] | None] = {}
         #: whether all edited files give the answer that they gave, by the question
@@ -58,7 +60,13 @@ class Edits:
         old, new = both
         assert old is not None and new is not None
         if kind == "shape":
-            return old.outline.shape == new.outline.shape
+            if old.outline.shape == new.outline.shape:
+                return True
+            added = self._added(path)
+            return bool(added) and old.outline.shape == shape_of(whole(new.facts), added)
+        if kind == "defined":
+            with self._analysis.names.reads.apart():
+                return [*old.functions] == [*new.functions]
         if kind == "names":
             return old.outline.names == new.outline.names
         if kind == "words":
@@ -75,8 +83,34 @@ class Edits:
         if path not in self._versions:
             old, new = self._both(path) or (None, None)
             assert old is not None and new is not None
-            self._versions[path] = Version(old.facts), Version(new.facts)
+            self._versions[path] = Version(old.facts), Version(new.facts, self._added(path))
         return self._versions[path]
+
+    def _added(self, path: str) -> frozenset[str]:
+        """The functions at the top level of a file that were not there, run nothing by being defined and have names of
+        which nothing spoke before: whatever was looked up in the file is still what it was. Who speaks of them now was
+        edited as well."""
+        if path not in self._beside:
+            old, new = self._both(path) or (None, None)
+            before = {fn.qualname for fn in whole(old.facts).functions} if old is not None else set()
+            functions = whole(new.facts).functions if old is not None and new is not None else ()
+            added = [
+                fn for fn in functions if fn.qualname not in before and not fn.decorators and "." not in fn.qualname
+            ]
+            names = {fn.qualname for fn in added if fn.qualname.isidentifier()}
+            self._beside[path] = frozenset(names if names and not self._spoken_of(names) else ())
+        return self._beside[path]
+
+    def _spoken_of(self, names: set[str]) -> bool:
+        """Whether one of some names stood in any file, as it was before the edits: in an expression or an import."""
+        for path, module in self._analysis.names.modules.items():
+            said = (self._both(path) or (None, None))[0] if path in self._edited else module
+            if said is None:
+                continue
+            imported = (part for i in said.outline.imports for part in (i.name, i.alias, i.module.rpartition(".")[2]))
+            if not said.outline.names.isdisjoint(names) or not names.isdisjoint(imported):
+                return True
+        return False
 
     def moved(self, path: str, point: Point) -> Point | None:
         """Where a place in a file is now; None if the definition around it says something else."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeAlias
 
 from ferrule_lint.facts import codec
@@ -80,13 +80,17 @@ def outline(facts: Facts) -> Outline:
         frozenset(facts.names),
         tuple([(plain_name(c.qualname), tuple([_base_name(b) for b in c.bases])) for c in facts.classes]),
         frozenset([plain_name(fn.qualname) for fn in facts.functions if fn.owner is not None]),
-        _shape(facts),
+        shape_of(facts),
     )
 
 
-def _shape(facts: f.FileFacts) -> str:
+def shape_of(facts: f.FileFacts, without: Collection[str] = ()) -> str:
+    """The digest of all but the bodies, as if some top-level functions, and what is in them, were not there."""
     imports = [(i.module, i.name, i.alias, i.level) for i in facts.imports]
-    functions = [_without_places(fn._replace(line=0, body=())) for fn in facts.functions]
+    kept = (
+        [fn for fn in facts.functions if fn.qualname.partition(".")[0] not in without] if without else facts.functions
+    )
+    functions = [_without_places(fn._replace(line=0, body=())) for fn in kept]
     classes = [_without_places(c._replace(line=0, body=())) for c in facts.classes]
     return hashlib.sha256(json.dumps([imports, functions, classes]).encode()).hexdigest()[:24]
 

@@ -8,7 +8,7 @@ shows a place shows a line of the file, and depends on its text (see `checks.rem
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from ferrule_lint.facts import types as f
@@ -47,14 +47,16 @@ def part_of_lambda(root: str, owner: str | None) -> tuple[str, str] | None:
 class Version:
     """A file's facts, part by part."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, without: Collection[str] = ()) -> None:
+        """`without`: functions of whose definitions the top level says nothing."""
         self._facts = facts
+        self._without = without
         self._parts: dict[tuple[str, str], list[object]] | None = None
 
     def part(self, kind: str, name: str) -> tuple[object, ...] | None:
         """A part, as something that says whether it is equal to another; None if there is no such part."""
         if self._parts is None:
-            self._parts = _cut(whole(self._facts))
+            self._parts = _cut(whole(self._facts), self._without)
         nodes = self._parts.get((kind, name))
         return None if nodes is None else _wherever(nodes)[0]
 
@@ -75,8 +77,9 @@ class Version:
         return {key: _wherever(nodes) for key, nodes in self._parts.items() if key[0] != "bodies"}
 
 
-def _cut(facts: f.FileFacts) -> dict[tuple[str, str], list[object]]:
-    parts: dict[tuple[str, str], list[object]] = {("top", ""): [facts.body], ("bodies", ""): [*facts.functions]}
+def _cut(facts: f.FileFacts, without: Collection[str]) -> dict[tuple[str, str], list[object]]:
+    top = tuple([s for s in facts.body if type(s) is not f.FunctionDef or s.qualname not in without])
+    parts: dict[tuple[str, str], list[object]] = {("top", ""): [top], ("bodies", ""): [*facts.functions]}
     for info in facts.classes:
         parts[("class", info.qualname)] = [info]
     known = {function.qualname: function for function in facts.functions}

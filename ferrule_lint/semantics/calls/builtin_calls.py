@@ -55,6 +55,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render, shown, turned_rows
 from ferrule_lint.semantics.groups import strides
+from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.sources import environment, parts
 from ferrule_lint.semantics.walk import left_unset
 from ferrule_lint.semantics.walk.truth import observe, truthiness
@@ -414,6 +415,9 @@ def _getattr(frame: Frame, arguments: Arguments) -> Value:
     text = _text_of(arguments)
     name = text[1:-1]
     if text[:1] in ("'", '"') and name.isidentifier():
+        holder = frame.analysis.names.resolve(e.args[0], frame.module)
+        if type(holder) is ModuleInfo:
+            holder.rests_on_all()
         value = frame.eval(f.Attr(e.args[0], name, e.pos))
         if len(e.args) == 3 and type(e.args[2]) is f.Const and e.args[2].text != "None":
             value = value._replace(data=None)  # a number or text for want of one: a setting, whatever holds it

@@ -16,6 +16,7 @@ from ferrule_lint.facts.parts import Words, part_of_lambda, speaks_of
 from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.text import called_name, last_name
+from ferrule_lint.semantics.project.defined import Defined
 from ferrule_lint.semantics.project.reads import Asked, Memo, Numbers, Reads
 from ferrule_lint.semantics.project.traits import Traits
 
@@ -229,9 +230,10 @@ def by_id(classes: Iterable[ClassInfo]) -> list[ClassInfo]:
 class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
-    __slots__ = ("_body", "_by_name", "_calls", "_classes", "_functions", "_names", "_outer", "_rebound", "_said",
-                 "_shape", "_top", "_words", "bound", "called_for", "facts", "global_assigns", "in_one", "is_package",
-                 "meanings", "name", "outline", "parts", "path", "reads", "starred", "values")  # fmt: skip
+    __slots__ = ("_body", "_by_name", "_calls", "_classes", "_defined", "_functions", "_names", "_outer",
+                 "_rebound", "_said", "_shape", "_top", "_words", "bound", "called_for", "facts", "global_assigns",
+                 "in_one", "is_package", "meanings", "name", "outline", "parts", "path", "reads", "starred",
+                 "values")  # fmt: skip
 
     def __init__(self, path: str, facts: Facts, reads: Reads, in_one: bool = False) -> None:
         """`in_one`: whoever reads one of its functions has read all, as far as inputs go."""
@@ -244,7 +246,7 @@ class ModuleInfo:
         self.facts = facts
         self.reads = reads
         #: numbers of the parts of the file that have been read
-        self._shape = self._top = self._names = self._words = -1
+        self._shape = self._top = self._names = self._words = self._defined = -1
         self._said: dict[Words, bool] = {}
         self._body: f.Body | None = None
         self._classes: dict[str, ClassInfo] = {}
@@ -287,7 +289,8 @@ class ModuleInfo:
 
     @property
     def functions(self) -> dict[str, FunctionInfo]:
-        """By qualified name."""
+        """By qualified name. Which there are is something to rest on for those who go through them; who looks one up
+        rests on that alone."""
         self._open()
         return self._functions
 
@@ -347,6 +350,12 @@ class ModuleInfo:
             self._shape = self.reads.number(("shape", self.path))
         self.reads.read.add(self._shape)
 
+    def rests_on_all(self) -> None:
+        """Note that it matters which functions there are: some may be meant that no expression speaks of."""
+        if self._defined < 0:
+            self._defined = self.reads.number(("defined", self.path))
+        self.reads.read.add(self._defined)
+
     def number_of(self, function: FunctionInfo) -> int:
         """Of the part of the file that a function is in."""
         if self.in_one:
@@ -370,9 +379,9 @@ class ModuleInfo:
         facts = whole(self.facts)
         self._body = facts.body
         self._classes = {c.qualname: ClassInfo(self, c) for c in facts.classes}
-        self._functions = {fn.qualname: FunctionInfo(self, fn) for fn in facts.functions}
+        self._functions = Defined(self.rests_on_all, {fn.qualname: FunctionInfo(self, fn) for fn in facts.functions})
         self._outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
-        for function in self._functions.values():
+        for function in dict.values(self._functions):
             self._add_method(function)
 
     def rebinders(self, name: str) -> list[FunctionInfo]:
