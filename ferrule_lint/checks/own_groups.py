@@ -38,9 +38,14 @@ def _is_of_members(analysis: Analysis, finding: Finding) -> bool:
     if finding.code not in _CODES or finding.kind != "rank":
         return False
     places = {(s.path, s.line, s.column) for s in finding.witness if s.role in ("call", "event")}
-    return _is_one_half(analysis, finding, places) or any(
-        _is_of_the_first(owner, group) or any(_are_set_together(owner, flag, group) for flag in flags if flag != group)
-        for owner, group in _passed(analysis, places)
+    return (
+        _is_one_half(analysis, finding, places)
+        or _is_sent(analysis, finding, places)
+        or any(
+            _is_of_the_first(owner, group)
+            or any(_are_set_together(owner, flag, group) for flag in flags if flag != group)
+            for owner, group in _passed(analysis, places)
+        )
     )
 
 
@@ -57,6 +62,30 @@ def _is_one_half(analysis: Analysis, finding: Finding, places: Iterable[tuple[st
         for method, _ in calls_at(analysis, path, line, column)
         if method is not None and (owner := method.module.classes.get(method.owner or "")) is not None
     )
+
+
+def _is_sent(analysis: Analysis, finding: Finding, places: Iterable[tuple[str, int, int]]) -> bool:
+    """Whether a broadcast is how one rank sends, in a function which says so, beside one that receives by a broadcast
+    (`send_grads`, `recv_grads`): who is not asked for calls the other one, or has no part in the group."""
+    if {event.op for event in finding.events} != {"broadcast"}:
+        return False
+    return any(
+        "broadcast" in _issued_by(analysis, other)
+        for path, line, column in places
+        for sender, _ in calls_at(analysis, path, line, column)
+        if sender is not None and (said := _SENDS.match(sender.name)) is not None
+        for verb in ("recv", "receive")
+        if (other := sender.module.functions.get(_beside(sender, f"{said[1]}{verb}{said[2]}"))) is not None
+    )
+
+
+_SENDS = re.compile(r"(_*)send(_\w+)$")
+
+
+def _beside(function: FunctionInfo, name: str) -> str:
+    """The name in its file of what stands beside a function."""
+    holder = function.qualname.rpartition(".")[0]
+    return f"{holder}.{name}" if holder else name
 
 
 def _side(method: FunctionInfo) -> bool | None:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, root_name
+from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render, root_name
 from ferrule_lint.semantics.project import programs
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+    from ferrule_lint.semantics.project.entities import ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: https://huggingface.co/docs/transformers/main_classes/data_collator and torch.utils.data.default_collate
 _STACKS = frozenset({"default_data_collator", "torch_default_data_collator", "default_collate"})
 _KEYWORDS = frozenset({"collate_fn", "data_collator"})
+_COLLATES = frozenset({"DataLoader"})
 #: fields that the model makes, however samples were put together
 _GENERATED = re.compile(r"generated|completion|response")
 
@@ -32,7 +34,9 @@ _MAKES = frozenset({"ones", "zeros", "full", "empty"})
 
 def one_size(frame: Frame, field: str) -> bool:
     """Whether a field of a batch has one size on every rank, as collators make it."""
-    return _stacks(frame, field) or _is_set(frame, field) or (field in _OF_TEXTS and _comes_filled_up(frame))
+    if _stacks(frame, field) or _is_set(frame, field) or _is_stacked(frame, field):
+        return True
+    return field in _OF_TEXTS and _comes_filled_up(frame)
 
 
 def _comes_filled_up(frame: Frame) -> bool:
@@ -69,6 +73,42 @@ def _is_set(frame: Frame, field: str) -> bool:
     methods = [m for name in methods_taken(analysis, frame.module) for m in analysis.names.methods_named(name)]
     made = [_is_as_long(m, e) for m in methods[: MOST_METHODS + 1] for e in _made(m, field)]
     return 0 < len(methods) <= MOST_METHODS and bool(made) and all(made)
+
+
+def _is_stacked(frame: Frame, field: str) -> bool:
+    """Whether the file has collators of the project's, and all that make the field stack what the samples have there,
+    `"ids": torch.stack([sample[0] for sample in samples])`: these have one size to begin with."""
+    if not frame.module.mentions_any(_COLLATES):
+        return False
+    made: list[f.Expr | None] = []
+    for function, calls in frame.module.calls():
+        for value in (v for call in calls for keyword, v in call.keywords if keyword == "collate_fn"):
+            collator = _own_collator(frame, function, value)
+            made += _made(collator, field) if collator is not None else [None]
+    return bool(made) and all(map(_is_stack, made))
+
+
+def _own_collator(frame: Frame, function: FunctionInfo | None, value: f.Expr) -> FunctionInfo | None:
+    """A function of the project, or the `__call__` of an object that a function makes, which makes batches."""
+    names = frame.analysis.names
+    if type(value) is f.Name and function is not None:
+        held = frame.analysis.bodies.given(function.body, value.id)
+        value = held[0] if len(held) == 1 else value
+    entity = names.resolve(value.func if type(value) is f.Call else value, frame.module)
+    if isinstance(entity, ClassInfo):
+        return names.method(entity, "__call__") if type(value) is f.Call else None
+    return entity if isinstance(entity, FunctionInfo) and type(value) is f.Name else None
+
+
+def _is_stack(made: f.Expr | None) -> bool:
+    """`torch.stack([sample[0] for sample in samples])`: what the samples have, as it is."""
+    if type(made) is not f.Call or last_name(made.func) != "stack" or not made.args:
+        return False
+    listed = made.args[0]
+    if type(listed) is not f.Comprehension or len(listed.elements) != 1 or len(listed.generators) != 1:
+        return False
+    item, sample = listed.elements[0], listed.generators[0].target
+    return type(item) is f.Subscript and type(item.index) is f.Const and render(item.base) == render(sample)
 
 
 def methods_taken(analysis: Analysis, module: ModuleInfo) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import MOST_ATOMS, Comparison, Difference, Occurrence, issues_by_itself
 from ferrule_lint.semantics.divergence.first_time import lets_the_first_in
-from ferrule_lint.semantics.domain.conditions import atoms, implied_alike
+from ferrule_lint.semantics.domain.conditions import atoms, divergence_of, implied_alike
 from ferrule_lint.semantics.domain.trace import (
     Attempt,
     Choice,
@@ -43,6 +43,8 @@ def explain(
     within = [o for o in differing if o.key in inside_keys]
     if not within:
         within = _under_a_setting(root, choice, a, b, comparison, inside_keys)
+    if within and _is_what_is_waited_for(root, choice, comparison):
+        return None
     if within:
         unmatched = _unmatched(within, first, second)
         if not unmatched and has_exit((choice,)):
@@ -143,6 +145,24 @@ def _only_tries_again(root: Trace, choice: Choice, comparison: Comparison) -> bo
     issued: list[Occurrence] = []
     comparison.occurrences(_before(loops[-1].body, choice), {}, issued)
     return not issued
+
+
+def _is_what_is_waited_for(root: Trace, choice: Choice, comparison: Comparison) -> bool:
+    """Whether a choice is the one way out of a `while True` that does nothing else: a test decides in which round a
+    rank leaves, and what it issues then each rank issues once (`if handle.is_completed(): save(); break`)."""
+    divergence = divergence_of(choice.formula)
+    if divergence is None or divergence.kind == "rank":
+        return False  # a rank that is not the one asked for waits for ever
+    loops = [term for term in every_term(root) if type(term) is Loop and _holds(term.body, choice)]
+    if not loops or loops[-1].text != "while True" or not any(term is choice for term in loops[-1].body):
+        return False
+    leaving, staying = (choice.body, choice.orelse) if ends(choice.body) else (choice.orelse, choice.body)
+    if not ends(leaving) or any(type(t) is Exit and t.kind == "continue" for t in every_term(leaving)):
+        return False
+    others = (*(term for term in loops[-1].body if term is not choice), *staying)
+    issued: list[Occurrence] = []
+    comparison.occurrences(others, {}, issued)
+    return not issued and not any(type(term) is Exit for term in every_term(others))
 
 
 def _is_of_another_loop(root: Trace, choice: Choice, differing: list[Occurrence], comparison: Comparison) -> bool:

@@ -58,17 +58,34 @@ def _member_by(frame: Frame, asked: f.Expr, answer: f.Const) -> Callable[[f.Expr
 
 
 def _strides(frame: Frame) -> Iterator[tuple[f.Expr, f.Expr]]:
-    """The first and the distance of the ranks that a function hands to what makes groups: `range(0, n, step)`."""
+    """The first and the distance of the ranks that a function hands to what makes groups: `range(0, n, step)`, or those
+    of all ranks that leave the same rest, `[r for r in range(n) if r % step == 0]`."""
     function = frame.function
-    if function is None or not any(_is_range(call) for call in function.calls):
+    if function is None or not any(last_name(call.func) == "range" for call in function.calls):
         return
     handed = [call for call in function.calls if _GIVES.search(last_name(call.func))]
     names = variables(tuple((call.args, call.keywords) for call in handed))
     held = [s.value for s in walk(function.body) if type(s) is f.Assign and variables(s.targets) & names]
     for expr in (*handed, *held):
-        for call in walk(expr):
-            if type(call) is f.Call and _is_range(call):
-                yield call.args[0], call.args[2]
+        for node in walk(expr):
+            if type(node) is f.Call and _is_range(node):
+                yield node.args[0], node.args[2]
+            elif type(node) is f.Comprehension and (left := _with_one_rest(node)) is not None:
+                yield left
+
+
+def _with_one_rest(listed: f.Comprehension) -> tuple[f.Expr, f.Expr] | None:
+    """The rest and the divisor of `r for r in range(n) if r % divisor == rest`."""
+    only = listed.generators[0]
+    number, walked = render(only.target), only.iterable
+    if len(listed.generators) != 1 or len(only.conditions) != 1 or list(map(render, listed.elements)) != [number]:
+        return None
+    if type(walked) is not f.Call or last_name(walked.func) != "range" or len(walked.args) != 1:
+        return None
+    test = only.conditions[0]
+    if type(test) is not f.Compare or test.ops != ("==",) or type(test.left) is not f.Op or test.left.kind != "Mod":
+        return None
+    return (test.rights[0], test.left.operands[1]) if render(test.left.operands[0]) == number else None
 
 
 def _is_range(call: f.Call) -> bool:

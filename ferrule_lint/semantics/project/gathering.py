@@ -28,7 +28,7 @@ from ferrule_lint.semantics.project import (
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo, by_id
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.project.unused import is_given_by_nobody
+from ferrule_lint.semantics.project.unused import is_called_by_nobody, is_given_by_nobody
 from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite
 from ferrule_lint.semantics.project.zero_stages import keeps_parameters_whole, shards_parameters
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
 _DEEPEST_SUBMODULE = 4
+#: https://github.com/pytorch/pytorch/blob/main/torch/distributed/tensor/parallel/style.py
+_STYLE = re.compile(r"torch\.distributed\._?tensor\.parallel\.")
 #: classes of modules among which one of unknown class is looked for, where a configuration decides that it is sharded
 MOST_CANDIDATES = 100
 #: the same where the code itself shards something of unknown class, or of a class with as many below it
@@ -92,6 +94,8 @@ class Gathering:
         self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, serves: bool, site: WrapSite
     ) -> None:
         seen = self._seen
+        if owner is not None and self._is_step_of_plan(module, owner):
+            return
         entity = self._analysis.names.resolve(call.func, module)
         dotted = entity.dotted if isinstance(entity, External) else ""
         model = self._analysis.models.call(dotted) if dotted else None
@@ -106,7 +110,8 @@ class Gathering:
                 model = replace(model, wraps="ddp", configured=False)
         if model is not None and model.unless is not None and (model.unless.name, f.Const("True")) in call.keywords:
             return
-        if model is not None and not serves and _tells_sharding(self._analysis, model, (module, owner), call):
+        told_to = model is not None and not serves and _tells_sharding(self._analysis, model, (module, owner), call)
+        if model is not None and told_to and not is_called_by_nobody(self._analysis, owner):
             seen.sites.append(site)
             self._any_module(site, serves, model.configured)
             seen.data_parallel = True
@@ -157,6 +162,11 @@ class Gathering:
             self._any_module(site, serves, model.configured)
         elif not exprs:
             seen.reduces_any = True
+
+    def _is_step_of_plan(self, module: ModuleInfo, owner: FunctionInfo) -> bool:
+        """Whether a method is how a style of `parallelize_module` takes a module apart: over tensor-parallel ranks."""
+        info = module.classes.get(owner.owner or "")
+        return info is not None and any(map(_STYLE.match, self._analysis.names.external_bases(info)))
 
     def _of_heir(self, info: ClassInfo) -> CallModel | None:
         """What wraps modules and a class of the project inherits from."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes, walk
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+
+#: helpers that call each other, gone through for whoever calls them
+_DEEPEST = 3
 
 
 def is_given_by_nobody(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> bool:
@@ -21,9 +24,27 @@ def is_given_by_nobody(analysis: Analysis, module: ModuleInfo, owner: FunctionIn
         return False
     if not _hands_back(owner.body, expr.id):
         return False
-    names = analysis.names
-    if names.mentioning(owner.name):
+    return not analysis.names.mentioning(owner.name) and _is_imported_by_nobody(analysis, module, owner)
+
+
+def is_called_by_nobody(analysis: Analysis, owner: FunctionInfo | None, depth: int = _DEEPEST) -> bool:
+    """Whether a function is called in its own file alone, by functions of which the same holds: no other file names or
+    imports it. So are helpers that came with a copied file (`maybe_zero_3`)."""
+    if owner is None or owner.owner is not None or owner.decorator_names or owner.qualname != owner.name or not depth:
         return False
+    module = owner.module
+    if any(m is not module for m in analysis.names.mentioning(owner.name)):
+        return False
+    if not _is_imported_by_nobody(analysis, module, owner):
+        return False
+    calls = module.calls_named(owner.name)
+    bodies = (module.body, *(function.body for function in module.functions.values()))
+    named = sum(name.id == owner.name for body in bodies for name in nodes(body, f.Name))
+    return named == len(calls) and all(is_called_by_nobody(analysis, caller, depth - 1) for caller, _ in calls)
+
+
+def _is_imported_by_nobody(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo) -> bool:
+    names = analysis.names
     names.reads.ask("imports", "")
     ending = f"{module.name.rpartition('.')[2]}.{owner.name}"
     for other in names.modules.values():

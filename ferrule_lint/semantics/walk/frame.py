@@ -367,7 +367,7 @@ class Frame:
             self.self_writes[name] = both
         elif self.light and self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 2:
             name = place.partition(".")[2]
-            value = self.analysis.as_state(self, place, value)
+            value = value if remade else self.analysis.as_state(self, place, value)
             self.part_writes[name] = join2(self.part_writes.get(name, value), value)
         elif self.given or self.captured:
             self.leave(place, value)
