@@ -145,6 +145,8 @@ class Analysis:
         self.own_devices: Asked[dict[str, list[tuple[str | None, str]]]] = Asked(reads, "own devices")
         #: whether a file takes its loaders from one that fills up all texts, by its path; see `collators`
         self.filled_texts: Memo[str, bool] = Memo(reads)
+        #: whether all collators that a file names stack a field of the samples, by its path and the field
+        self.stacked_fields: Memo[tuple[str, str], bool] = Memo(reads)
         #: whether a file makes batches by stacking alone; see `collators`
         self.stacking: Asked[bool] = Asked(reads, "stacking")
         #: the methods that a file takes for collators; see `collators`

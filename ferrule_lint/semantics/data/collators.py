@@ -78,23 +78,30 @@ def _is_set(frame: Frame, field: str) -> bool:
 def _is_stacked(frame: Frame, field: str) -> bool:
     """Whether the file has collators of the project's, and all that make the field stack what the samples have there,
     `"ids": torch.stack([sample[0] for sample in samples])`: these have one size to begin with."""
-    if not frame.module.mentions_any(_COLLATES):
+    analysis, module = frame.analysis, frame.module
+    if not module.mentions_any(_COLLATES):
         return False
+    return analysis.stacked_fields.find((module.path, field), lambda: _stack(analysis, module, field), False)
+
+
+def _stack(analysis: Analysis, module: ModuleInfo, field: str) -> bool:
     made: list[f.Expr | None] = []
-    for function, calls in frame.module.calls():
+    for function, calls in module.calls():
         for value in (v for call in calls for keyword, v in call.keywords if keyword == "collate_fn"):
-            collator = _own_collator(frame, function, value)
+            collator = _own_collator(analysis, module, function, value)
             made += _made(collator, field) if collator is not None else [None]
     return bool(made) and all(map(_is_stack, made))
 
 
-def _own_collator(frame: Frame, function: FunctionInfo | None, value: f.Expr) -> FunctionInfo | None:
+def _own_collator(
+    analysis: Analysis, module: ModuleInfo, function: FunctionInfo | None, value: f.Expr
+) -> FunctionInfo | None:
     """A function of the project, or the `__call__` of an object that a function makes, which makes batches."""
-    names = frame.analysis.names
+    names = analysis.names
     if type(value) is f.Name and function is not None:
-        held = frame.analysis.bodies.given(function.body, value.id)
+        held = analysis.bodies.given(function.body, value.id)
         value = held[0] if len(held) == 1 else value
-    entity = names.resolve(value.func if type(value) is f.Call else value, frame.module)
+    entity = names.resolve(value.func if type(value) is f.Call else value, module)
     if isinstance(entity, ClassInfo):
         return names.method(entity, "__call__") if type(value) is f.Call else None
     return entity if isinstance(entity, FunctionInfo) and type(value) is f.Name else None
