@@ -73,7 +73,7 @@ class ModelSet:
             call.name.rpartition(".")[2]
             for file in self.files
             for call in file.calls
-            if call.wraps or call.shards_by or call.wraps_by or call.wraps_all or call.strategy
+            if call.wraps or call.shards_by or call.units_by or call.wraps_by or call.wraps_all or call.strategy
         )
         #: those of them that are classes, from which a project's own may inherit
         wrappers = (call.name for file in self.files for call in file.calls if call.wraps)

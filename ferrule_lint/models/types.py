@@ -89,6 +89,8 @@ class CallModel:
     wrapped: Argument | None = None
     #: the argument that says which parts of the module are gathered by themselves: without it, none are
     parts_by: Argument | None = None
+    #: arguments that name, as classes or texts, whose modules are gathered by themselves in whatever the program wraps
+    units_by: tuple[Argument, ...] = ()
     #: where the result is a tuple, what is in it: "module" is what was wrapped, "loader" a loader, "" anything else
     results: tuple[str, ...] = ()
     #: the collective with which ranks begin a shuffled loader that this has been given, to share a generator's state

@@ -73,6 +73,13 @@ class Receivers:
         """The classes after which a variable would be named so, each with its file."""
         return self._by_name().get(variable, ())
 
+    def only_class(self, name: str) -> ClassInfo | None:
+        """The class of a name, if the project has one such outside of tests."""
+        variable = as_variable(name)
+        self._analysis.names.reads.ask("called", variable)
+        found = [module for module, cls in self.called(variable) if cls == name]
+        return found[0].classes.get(name) if len(found) == 1 else None
+
     def of_kind(self, word: str) -> Sequence[tuple[ModuleInfo, str]]:
         """The classes whose names end in a word, each with its file: `BaseTrainer` for "trainer"."""
         self._by_name()

@@ -53,7 +53,7 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
     if _begins_sequences(frame, expr):
         return None
     if not _is_mask(expr, index):
-        deps = only(index.deps, SELECTS, FLOWS) if type(expr) is f.Name else NO_DEPS
+        deps = only(index.deps, SELECTS, FLOWS) if type(_turned(expr)) is f.Name else NO_DEPS
         return Selected(None, deps) if deps else None
     if index.data is not None and base.data is not None:
         note = f"`{shown(e)}` keeps a local number of items"
@@ -62,6 +62,21 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         note = f"`{shown(e)}` keeps as many items as the local data says"
         return Selected(index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
     return Selected(None, by_content(index)) if index.deps else None
+
+
+def _turned(expr: f.Expr) -> f.Expr:
+    """What `~mask` or `mask.flatten()` is made of: it selects if that does."""
+    while True:
+        if type(expr) is f.Op and expr.kind == "Invert":
+            expr = expr.operands[0]
+        elif type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in _FORMS:
+            expr = expr.func.base
+        else:
+            return expr
+
+
+#: methods that give the items of a tensor another layout
+_FORMS = frozenset({"flatten", "ravel", "reshape", "view", "squeeze", "contiguous", "to", "cuda", "cpu"})
 
 
 def drops_padding(frame: Frame, e: f.Subscript, base: Value) -> bool:

@@ -17,6 +17,7 @@ from ferrule_lint.semantics.project import (
     nearness,
     own_parts,
     own_wrapping,
+    picked,
     policies,
     sharded_items,
     spread,
@@ -116,6 +117,9 @@ class Gathering:
             self._any_module(site, serves, model.configured)
             seen.data_parallel = True
             seen.wraps_in.add(module.path)
+        if model is not None and model.units_by and not serves:
+            for info in policies.units_of_program(self._analysis, module, owner, call, model):
+                self._add(seen.sharded, info, Confidence.HIGH, site._replace(given=info.id), 0, as_one=True)
         told = None if model is None or serves else strategies.strategy_of(model, call, dotted, owner)
         if told is not None:
             self._all_modules(site, told)
@@ -267,8 +271,9 @@ class Gathering:
                 others = [] if serves else list(self._parts_of_others(module, owner, expr))
                 for other in others:
                     seen.own_parts.setdefault(other, site)
-                for info in [] if serves or others else self._parts_by_name(module, owner, expr):
-                    self._add(seen.sharded, info, Confidence.HIGH, site._replace(given=info.id), 0)
+                chosen = picked.classes(self._analysis, module, owner, site.pos, expr)
+                for info in [] if serves or others else chosen or self._parts_by_name(module, owner, expr):
+                    self._add(seen.sharded, info, Confidence.HIGH, site._replace(given=info.id), 0, as_one)
                 unused = is_given_by_nobody(self._analysis, module, owner, expr)
                 self._any_module(site, serves or unused, model.configured)
         elif not classes:
@@ -380,6 +385,7 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
         f"{owner and owner.qualname} {number} {said([meant])} {_kept_whole(analysis, module, owner, meant)}"
         f"{_said_of_spread(owner, meant)} {strategies.options(owner, meant)}"
         f" {owner and sharded_items.held_in(owner, call.pos)}{_said_of_policy(analysis, module, owner, meant)}"
+        f"{_said_of_picked(analysis, module, owner, meant)}"
         for owner, number, call, meant in wrapping_calls.in_file(module, wrapping_names.names(analysis))
     ]
 
@@ -387,10 +393,17 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
 def _said_of_policy(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> str:
     entity = analysis.names.resolve(call.func, module)
     model = analysis.models.call(entity.dotted) if isinstance(entity, External) else None
-    if model is None or model.parts_by is None:
+    if model is None:
         return ""
-    named = [info.id for info in policies.units(analysis, module, owner, call, model.parts_by)]
-    return f" {named}" if named else ""
+    told = policies.units_of_program(analysis, module, owner, call, model)
+    if model.parts_by is not None:
+        told += policies.units(analysis, module, owner, call, model.parts_by)
+    return f" {[info.id for info in told]}" if told else ""
+
+
+def _said_of_picked(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> str:
+    told = [info.id for expr in call.args[:1] for info in picked.classes(analysis, module, owner, call.pos, expr)]
+    return f" {told}" if told else ""
 
 
 def _said_of_spread(owner: FunctionInfo | None, call: f.Call) -> str:

@@ -11,7 +11,8 @@ for batch in loader:
 ```
 
 What an attribute holds is asked for without its instance: how many items there are then differs between ranks, if all
-that call the method which puts them in pass local data. So it is with a constructor (`Packs(batch, limit)`).
+that call the method which puts them in pass local data. So it is with a constructor (`Packs(batch, limit)`), and with
+the keys of a dict: `self.sums[task] = loss` has them in the order in which this rank has met them.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.assigned import targets
 from ferrule_lint.semantics.domain.dependences import DATA, OBSERVED, Deps, root_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import shown
+from ferrule_lint.semantics.domain.text import place_name, shown
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.programs import is_test
@@ -36,16 +39,31 @@ _READ = (OBSERVED, DATA)
 
 
 def decisive(method: FunctionInfo, writes: dict[str, Value], keeps_by_calls: bool) -> frozenset[str]:
-    """The parameters of a method whose content decides what it keeps in its instance, or whether it does.
-    `keeps_by_calls`: it calls under tests what keeps something; by which parameters is not looked at."""
+    """The parameters of a method whose content decides what it keeps in its instance, under which keys, or whether it
+    does. `keeps_by_calls`: it calls under tests what keeps something; by which parameters is not looked at."""
     own = frozenset([p.name for p in method.parameters[1:] if p.kind in ("normal", "keyword")])
     if keeps_by_calls:
         return own
-    found: set[str] = set()
+    found = keys(method.body, method.parameters[0].name)
     for value in writes.values():
         deps: Deps = value.deps | value.length_deps | value.presence_deps
         found.update(root_of(name) for name, how in deps if how in _READ)
     return own & found
+
+
+def keys(body: f.Body, own: str) -> set[str]:
+    """The variables under which a method makes entries in attributes of its instance, `self.sums[task] = loss`."""
+    entries = [t for s in statements(body) for t in targets(s)]
+    for call in nodes(body, f.Call):
+        if type(call.func) is f.Attr and call.func.attr == "setdefault" and call.args:
+            entries.append(f.Subscript(call.func.base, call.args[0], call.pos))
+        elif type(call.func) is f.Attr and type(call.func.base) is f.Subscript:
+            entries.append(call.func.base)  # `self.losses[task].append(loss)`
+    return {
+        t.index.id
+        for t in entries
+        if type(t) is f.Subscript and type(t.index) is f.Name and place_name(t.base).startswith(f"{own}.")
+    }
 
 
 def passed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, way_to
+from ferrule_lint.facts.walk import nodes, statements, way_to
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import grouping, layout
 from ferrule_lint.semantics.data.accumulators import has_keys
@@ -114,8 +114,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     merged = base._replace(
         entries=entries if len(entries) <= MOST_ENTRIES else (),
         keyed=keyed if len(entries) <= MOST_ENTRIES else None,
-        unordered=base.unordered
-        or (None if there or _is_list(frame, target) else stored_order(frame, target, place, base, index)),
+        unordered=base.unordered or (None if there else _order(frame, target, place, base, index)),
         in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,
         data=data,
@@ -155,6 +154,50 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
         frame.leave(f"{place}{given.ENTRIES}", contained(added)._replace(divergence=None, const=None, target=None))
     if frame.self_name and place.startswith(frame.self_name + "."):
         frame.also_left(place.partition(".")[2], merged)
+
+
+def _order(frame: Frame, target: f.Subscript, place: str, base: Value, index: Value) -> Divergence | None:
+    """The order of a dict after `place[index] = ...`, where that may make an entry."""
+    order = None if _is_list(frame, target) else stored_order(frame, target, place, base, index)
+    return None if order is None or _has_keys_in_instance(frame, place) else order
+
+
+def _has_keys_in_instance(frame: Frame, place: str) -> bool:
+    """Whether a dict in an attribute of the instance may have its keys before any are met: some method makes it with
+    something in it, or enters something in each round of a loop where the instance is made."""
+    prefix = f"{frame.self_name}."
+    if frame.self_class is None or frame.function is None or not place.startswith(prefix) or place.count(".") != 1:
+        return False
+    name, function = place.removeprefix(prefix), frame.function.origin
+    lines = [c.methods for c in frame.analysis.names.mro(frame.self_class)]
+    methods = [method for of in lines for method in of.values() if method.parameters]
+    makers = [method for method in methods if method.name == "__init__"]
+    first = {called for maker in makers for called in maker.calls_on(maker.parameters[0].name)} | {"__init__"}
+    for method in methods:
+        own = f"{method.parameters[0].name}.{name}"
+        made = frame.analysis.bodies.assigned(method.body, own)
+        # what is made of itself (`self.sums = reduced(self.sums)`) has the keys that were met
+        if any(value != f.Const("None") and not is_empty(value) and own not in _attributes(value) for value in made):
+            return True
+        if (
+            method.name in first
+            and method is not function
+            and own in frame.analysis.bodies.once(_filled_in_rounds, method.body)
+        ):
+            return True
+    return False
+
+
+def _attributes(value: f.Expr) -> set[str]:
+    """The attributes that an expression names, with what they are of."""
+    return {place_name(node) for node in nodes(value, f.Attr)}
+
+
+def _filled_in_rounds(body: f.Body) -> frozenset[str]:
+    """The places in which the loops of a body enter something."""
+    inner = [s for loop in statements(body) if type(loop) is f.For for s in statements(loop.body)]
+    entries = [t for s in inner if type(s) is f.Assign for t in s.targets if type(t) is f.Subscript]
+    return frozenset([place_name(t.base) for t in entries])
 
 
 def _is_new_in_instance(frame: Frame, target: f.Subscript, place: str, base: Value) -> bool:
