@@ -112,7 +112,7 @@ class Gathering:
         if model is not None and model.unless is not None and (model.unless.name, f.Const("True")) in call.keywords:
             return
         told_to = model is not None and not serves and _tells_sharding(self._analysis, model, (module, owner), call)
-        if model is not None and told_to and not is_called_by_nobody(self._analysis, owner):
+        if model is not None and told_to and not (model.context and is_called_by_nobody(self._analysis, owner)):
             seen.sites.append(site)
             self._any_module(site, serves, model.configured)
             seen.data_parallel = True
