@@ -8,6 +8,7 @@ from ferrule_lint.checks import by_name
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.data.filters import LEAVES_OUT
+from ferrule_lint.semantics.data.selection import KEEPS
 from ferrule_lint.semantics.divergence import retried
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
 from ferrule_lint.semantics.divergence.reach import can_run, way_to
@@ -98,7 +99,7 @@ def _two_guesses(loop: Loop, occurrences: list[Occurrence]) -> bool:
     on until a test of the data ends it, or over what a test of each item has left, is mostly seen to by nobody."""
     if loop.tested or loop.trip is None or loop.trip.kind != "data" or loop.trip.confidence == Confidence.HIGH:
         return False
-    if any(step.note == LEAVES_OUT for step in loop.trip.why):
+    if any(step.note == LEAVES_OUT or step.note.endswith(KEEPS) for step in loop.trip.why):
         return False
     return all((o.event.op == "forward" and o.event.assumed) or o.event.op == "backward" for o in occurrences)
 

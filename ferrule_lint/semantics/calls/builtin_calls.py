@@ -39,6 +39,7 @@ from ferrule_lint.semantics.domain.dependences import (
     NOTHING,
     PRESENT,
     Deps,
+    observed,
     only,
     recast,
 )
@@ -176,7 +177,8 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
     if dotted in _CONTENT and joined.data is not None:
         return observe(frame, joined, arguments.expr.pos, shown(arguments.expr))
     if dotted in _CONTENT:
-        joined = joined._replace(shape=None, shape_deps=NO_DEPS)
+        deps = observed(joined.deps) if _reads_tensor(arguments) else joined.deps
+        joined = joined._replace(shape=None, shape_deps=NO_DEPS, deps=deps)
     only = arguments.positional[0] if dotted in ("int", "bool") and len(arguments.values) == 1 else UNKNOWN
     return joined._replace(
         container=False,
@@ -185,6 +187,16 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         world_size=dotted == "int" and only.world_size,
         there=joined.there or (dotted == "int" and only.there),
     )
+
+
+#: methods that make a number of what is in a tensor
+_REDUCES = frozenset({"max", "min", "amax", "amin", "sum", "mean", "prod", "any", "all", "count_nonzero", "item"})
+
+
+def _reads_tensor(arguments: Arguments) -> bool:
+    """`int(lengths.max())`: a number of what a tensor holds, which `int` alone does not say of its argument."""
+    asked = arguments.expr.args[0] if len(arguments.expr.args) == 1 else None
+    return type(asked) is f.Call and type(asked.func) is f.Attr and asked.func.attr in _REDUCES
 
 
 def _is_container(frame: Frame, arguments: Arguments) -> bool:

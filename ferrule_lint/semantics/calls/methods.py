@@ -17,7 +17,7 @@ from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_ord
 from ferrule_lint.semantics.data.records import MOST_ENTRIES, with_entry
 from ferrule_lint.semantics.data.selection import MASKS
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, only, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, OBSERVED, only, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
@@ -50,6 +50,8 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         deps = empty_or_not(receiver) if index in ("", "0") else NO_DEPS
         if target.name == "size" and index and receiver.shape_deps:
             deps |= batch_fields.sized_by(receiver, index)
+        elif target.name in COUNTS:
+            deps |= only(receiver.shape_deps, OBSERVED, OBSERVED)
         return Value(emptiness=emptiness, uniform=receiver.uniform, deps=deps)
     later = batch_fields.is_uneven_later(receiver)
     sizes = receiver._replace(external=batch_fields.SIZE, target=None, uneven_last=later, layout=None)

@@ -14,7 +14,7 @@ from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.loaders import dealt_out
 from ferrule_lint.semantics.data.ordering import length_deps
-from ferrule_lint.semantics.data.selection import by_content
+from ferrule_lint.semantics.data.selection import KEEPS, by_content
 from ferrule_lint.semantics.domain.axes import DP, PRIVATE, UNKNOWN_GROUP, WORLD, Axes
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.joins import computed, join
@@ -61,7 +61,7 @@ def result_of(
         source = counts.data or counts.divergence
         if source is not None and source.kind == "rank" and _looks_for(e):
             source = source._replace(member=True)
-        note = f"`{shown(e.func)}` keeps a local number of items"
+        note = f"`{shown(e.func)}` {KEEPS}"
         shape = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM) if source else None
         by = NO_DEPS if shape else by_content(counts)
         return joined._replace(shape=shape, divergence=None, data=joined.data or source, shape_deps=by)

@@ -16,7 +16,17 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.number_attributes import NUMBER_TYPES, is_declared
 from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITEM, ITERATED, NOTHING, Deps, only, recast
+from ferrule_lint.semantics.domain.dependences import (
+    COUNTED,
+    FLOWS,
+    ITEM,
+    ITERATED,
+    NOTHING,
+    OBSERVED,
+    Deps,
+    only,
+    recast,
+)
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 
@@ -158,8 +168,11 @@ def sorted_value(value: Value) -> Value:
 
 
 def length_deps(value: Value) -> Deps:
-    """How the parameters decide what iterating a value does: how often, and in which order."""
+    """How the parameters decide what iterating a value does: how often, and in which order. Of a tensor the content of
+    a parameter may decide how many rows it has (`ids[ids > 0]`); `rounds_of` says which of its dimensions count."""
     deps = value.length_deps
+    if value.shape_deps and not (value.uneven_last or value.container):
+        deps = deps | only(value.shape_deps, OBSERVED, OBSERVED)
     if value.deps and (iterated := only(value.deps, ITERATED, FLOWS)):
         deps = deps | iterated if deps else iterated
     if value.in_order:

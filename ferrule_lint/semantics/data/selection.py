@@ -24,6 +24,8 @@ MASKS = frozenset(
 )
 
 
+#: how the step ends that says where a number of items has become the rank's own
+KEEPS = "keeps a local number of items"
 #: what selects by truth, or tells which places are left, by its name
 _SELECTS = re.compile(r"mask|(^|_|')(valid|keep|kept)('|$)|(^|_|')is_valid", re.IGNORECASE)
 #: the places of tokens within their sequences
@@ -56,7 +58,7 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         deps = only(index.deps, SELECTS, FLOWS) if type(_turned(expr)) is f.Name else NO_DEPS
         return Selected(None, deps) if deps else None
     if index.data is not None and base.data is not None:
-        note = f"`{shown(e)}` keeps a local number of items"
+        note = f"`{shown(e)}` {KEEPS}"
         return Selected(index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
     if index.data is not None:
         note = f"`{shown(e)}` keeps as many items as the local data says"

@@ -33,6 +33,17 @@ def is_left_out(frame: Frame, group: f.Expr) -> bool:
     return options.is_left_out(frame.analysis, function, group.id, (_NONE,))
 
 
+def stays_none(frame: Frame, group: f.Expr) -> bool:
+    """Whether a group is a parameter, or an attribute that keeps one of the constructor, which is None for want of
+    another, and which nobody in the project gives but maybe its tests: `def reduce(x, group=None)`."""
+    function, info = frame.function, frame.self_class
+    if type(group) is f.Attr and type(group.base) is f.Name and group.base.id == frame.self_name and info is not None:
+        return options.is_off(frame.analysis, info, group.attr, by_tests=False)
+    if function is None or function.parent is not None or type(group) is not f.Name or frame.version(group.id):
+        return False
+    return options.is_left_out(frame.analysis, function, group.id, (_NONE,), by_tests=False)
+
+
 def is_always_none(
     analysis: Analysis, function: FunctionInfo, name: str, depth: int = _DEEPEST, in_words: bool = True
 ) -> bool:

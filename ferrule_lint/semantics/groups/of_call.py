@@ -11,7 +11,7 @@ from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD, Ax
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ENDS
-from ferrule_lint.semantics.groups import dimensions, neighbours
+from ferrule_lint.semantics.groups import dimensions, neighbours, never_given
 from ferrule_lint.semantics.sources import first_rank, rank_axes
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
         return axes, ENDS if axes == _STAGES and _is_of_ends(frame, expr) else ""
     if last_name(expr).endswith(("WORLD", "world")):
         return WORLD, ""
+    if never_given.stays_none(frame, expr):
+        return default, ""
     return UNKNOWN_GROUP, render(expr)
 
 
@@ -68,7 +70,7 @@ def _handed_over(frame: Frame, arguments: Arguments) -> f.Expr | None:
 
 _STAGES: Axes = frozenset({"pp"})
 #: the embeddings are shared by the first and the last stage; those of positions lie on the first alone
-_OF_ENDS = re.compile(r"(^|_)(?<!position_)(?<!pos_)embedding_group$", re.IGNORECASE)
+_OF_ENDS = re.compile(r"(^|_)(?<!position_)(?<!pos_)(embedding|embd)_group$", re.IGNORECASE)
 
 
 def _is_of_ends(frame: Frame, expr: f.Expr) -> bool:

@@ -61,6 +61,14 @@ def _places_of(frame: Frame, names: set[str]) -> list[str]:
     ]
 
 
+def _is_of_fields(e: f.Comprehension) -> bool:
+    """`{name: field[keep] for name, field in batch.items()}`: the fields of something, each made into another."""
+    walked = e.generators[0]
+    if e.kind != "dict" or len(e.generators) > 1 or walked.conditions or type(walked.iterable) is not f.Call:
+        return False
+    return type(walked.iterable.func) is f.Attr and walked.iterable.func.attr == "items" and not walked.iterable.args
+
+
 def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     conditions: list[Formula] = []
     iterables: list[Value] = []
@@ -121,6 +129,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         length = _distinct(frame, e, first, joined)
     # as many as there are of something that has nothing to do with the rank's data, whatever is taken for each
     made = filtered is None and not any(map(_is_of_rank, iterables))
+    of_fields = _is_of_fields(e)
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
         divergence=joined.divergence,
@@ -132,10 +141,11 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         holds=joined.external,
         unordered=unordered,
         shape=joined.shape,
-        uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
+        # as many as there are rounds, each with a size of its own; who takes a field has that size
+        uneven_last=joined.uneven_last if of_fields else joined.shape is not None,
         padded=joined.padded,
         agreed=joined.agreed,
-        container=(first.container and not conditions and len(iterables) == 1) or made,
+        container=(first.container and not conditions and len(iterables) == 1) or made or of_fields,
         multiple=first.multiple and len(iterables) == 1 and not conditions,
         there=True,
         reach=participation.of_items(values, iterables) if frame.gradients else None,
