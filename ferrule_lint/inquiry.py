@@ -30,7 +30,8 @@ class CannotAnswer(Exception):
 class Answer:
     """The explanation of a line, or None if no statement stands there, and the root its paths are relative to.
 
-    `line` is the one of the file, or of a notebook's code, which has the lines of all its `cells`.
+    `line` is the one of the file, or of a notebook's code, which has the lines of all its `cells`; that of the next
+    statement where the question went on to it.
     """
 
     explanation: Explanation | None
@@ -45,13 +46,14 @@ def why(
     settings: Settings,
     *,
     cell: int | None = None,
+    onward: bool = False,
     use_cache: bool = True,
     contents: Mapping[Path, bytes] | None = None,
 ) -> Answer:
     """What the analysis holds of `line` in `path`, or of a notebook in its `cell`. Raises `CannotAnswer`, and
-    `ModelError` for a broken model file."""
+    `ModelError` for a broken model file. `onward`: of the next statement of a function where no statement stands."""
     from ferrule_lint.checks.result import CheckOptions
-    from ferrule_lint.checks.why import explain_line
+    from ferrule_lint.checks.why import explain_line, next_statement
     from ferrule_lint.models.loader import load_models
 
     contents = contents or {}
@@ -83,7 +85,11 @@ def why(
                 facts[one] = outcome
     options = CheckOptions(sharded=settings.sharded)
     ordered = {one: facts[one] for one in discovery.read if one in facts}
-    explanation = explain_line(ordered, load_models(settings.models), name, line, options)
+    models = load_models(settings.models)
+    explanation = explain_line(ordered, models, name, line, options)
+    if explanation is None and onward and (below := next_statement(ordered[name], line)):
+        line = below
+        explanation = explain_line(ordered, models, name, line, options)
     return Answer(explanation, discovery.root, line, cells)
 
 

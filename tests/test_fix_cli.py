@@ -59,6 +59,25 @@ def test_where_there_is_no_fix_it_says_where_to_read_on(here: Path, capsys: pyte
     assert "explain" not in capsys.readouterr().out
     run("safe.py")
     assert "explain" not in capsys.readouterr().out
+    run("--fix", "never.py")
+    assert capsys.readouterr().out.endswith(told)
+
+
+@pytest.mark.parametrize("option", ["--diff", "--fix-only"])
+def test_without_a_report_it_is_said_where_nothing_could_be_fixed(
+    here: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    def told(*args: str) -> str:
+        run(option, *args)
+        return capsys.readouterr().err.removeprefix("Would fix 0 problems, 1 left.\n")
+
+    assert told("never.py") == "No fix is offered for it; `ferrule-lint explain FER103` says what usually helps.\n"
+    assert told("unsafe.py") == "No fixes without assumptions; 1 with --fix --unsafe-fixes.\n"
+    # not where something was fixed, nothing is left, or less is to be said
+    assert "explain" not in told("safe.py", "never.py")
+    assert told("clean.py") in ("", "Would fix 0 problems, 0 left.\n")
+    assert told("--quiet", "never.py") == ""
+    assert "explain" not in told("--output-format", "concise", "never.py")
 
 
 def test_fix(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -232,6 +232,7 @@ NOT_RUN = {
     "unblock_ring",
     "take_turns",
     "global_rank",
+    "group_place",
     "job_rank",
     "widen_guard",
     "pad_across_processes",

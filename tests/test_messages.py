@@ -218,3 +218,37 @@ def build():
     assert finding.code == "FER401"
     assert finding.message.startswith(f"`{call.partition('(')[0]}` is reached")
     assert [event.op for event in finding.events] == ["init_device_mesh"]
+
+
+GIVEN = """
+import torch
+import torch.distributed as dist
+
+
+def after(rows: torch.Tensor, limit: float) -> None:
+    value = rows.max().item()
+    {code}
+
+
+def run(loader: torch.utils.data.DataLoader) -> None:
+    for batch in loader:
+        after(batch["x"], 2.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        # a parameter is one of the ways to the condition
+        ("if value > limit: dist.barrier()", "`value > limit`, which differs between ranks as `rows` does"),
+        ("if value > limit: return\n    dist.barrier()", "`value > limit`, which differs between ranks as `rows` does"),
+        ("value > limit and dist.barrier()", "`value > limit`, which differs between ranks as `rows` does"),
+        # and is not named twice
+        ("if rows.max() > limit: dist.barrier()", "`rows.max() > limit`, which differs between ranks"),
+        # a loop is no test
+        ("for _ in range(value): dist.barrier()", "`rows`, which differs between ranks"),
+    ],
+)
+def test_what_a_callee_depends_on(code: str, said: str, tmp_path: Path) -> None:
+    (finding,) = lint_source({"main.py": GIVEN.format(code=code)}, tmp_path).findings
+    assert finding.message == f"`after` issues barrier depending on {said}"

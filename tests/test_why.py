@@ -154,6 +154,41 @@ def test_findings_elsewhere_that_come_by_here(root: Path, capsys: pytest.Capture
     assert "use.py:7 FER102" in why(capsys, "flags.py:5").partition("findings\n")[2]
 
 
+def test_lines_without_a_statement_lead_to_the_next_one(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = """\
+import torch.distributed as dist
+
+
+def outer(x):
+    \"\"\"Of all.\"\"\"
+
+    # the first rank alone
+    if dist.get_rank() == 0:
+        dist.all_reduce(x)
+
+    def inner(y):
+        # nothing
+
+        return dist.get_rank() == y
+        # the end of it
+
+    return inner(x)
+    # the end
+
+
+# no function
+"""
+    (root / "b.py").write_text(source)
+    told = "no value and no collective stands in line {}; the next statement is in line {}\nb.py:{} in `{}`\n"
+    for line, below, function in ((6, 8, "outer"), (7, 8, "outer"), (12, 14, "outer.inner"), (15, 17, "outer")):
+        out = why(capsys, f"b.py:{line}")
+        assert out.startswith(told.format(line, below, below, function)), (line, out)
+        # the rest is what is said of that line
+        assert out.partition("\n")[2] == why(capsys, f"b.py:{below}")
+    for line in (3, 18, 19, 21):
+        assert "there is nothing to say of this line" in why(capsys, f"b.py:{line}", status=2)
+
+
 @pytest.mark.parametrize(
     ("place", "message"),
     [

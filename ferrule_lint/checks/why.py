@@ -13,6 +13,7 @@ from ferrule_lint.checks.graph import Graph, axes_text, graph_of
 from ferrule_lint.checks.result import CheckOptions
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, whole
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
@@ -108,6 +109,16 @@ def explain_line(
     differing = [(one.text, [way.why for way in one.differences]) for one in ordered if one.differences]
     graph = graph_of(trace, qualname or path, path, line, differing)
     return Explanation(path, line, qualname, ordered, tuple(_lines(trace, 0))[:MOST_TERMS], graph)
+
+
+def next_statement(facts: Facts, line: int) -> int:
+    """The line of the next statement below `line` in the innermost function around it that has one; 0 if none has."""
+    above = [function for function in whole(facts).functions if function.line < line]
+    for function in sorted(above, key=lambda one: one.line, reverse=True):
+        below = [statement.line for statement in statements(function.body) if statement.line > line]
+        if below:
+            return min(below)
+    return 0
 
 
 def _analysed(analysis: Analysis, path: str, qualname: str) -> tuple[Frame | None, Trace]:

@@ -57,6 +57,8 @@ def apply(fixed: Fixed, settings: Settings, *, diff: bool, quiet: bool) -> Repor
     if not quiet:
         number = len(fixed.repair.applied)
         click.echo(f"Would fix {number} problem{'' if number == 1 else 's'}, {len(report.findings)} left.", err=True)
+        if not number:
+            say_what_helps(report, settings)
     return report
 
 
@@ -94,6 +96,15 @@ def diff_of(fixed: Fixed) -> str:
 
     changes = sorted(fixed.repair.contents.items())
     return "".join(unified(path, fixed.before[path], new) for path, new in changes)
+
+
+def say_what_helps(report: Report, settings: Settings) -> None:
+    """Where to read on about what is left, if nothing could be fixed: the report that says so is not written."""
+    from ferrule_lint.reporters import concise
+
+    if settings.output_format == "full":
+        for line in concise.what_helps(report, unsafe=settings.unsafe_fixes):
+            click.echo("".join(part for part, _ in line), err=True)
 
 
 def say_dropped(fixed: Fixed) -> None:

@@ -153,7 +153,7 @@ def check(
         say_errors(report, settings)
         written = [add_suppressions(one, own.root or Path.cwd(), reason) for one, own in reports]
         ctx.exit(0 if all(written) and not report.errors else 2)
-    unreported = 0
+    unreported, found = 0, report
     if options["fix_only"]:
         unreported = len(report.findings)
         report = replace(report, findings=())
@@ -167,6 +167,8 @@ def check(
             unreported=unreported,
             beside=bool(contents and (options["fix"] or options["fix_only"])),
         )
+        if unreported and not report.fixed and not quiet:
+            fixing.say_what_helps(found, settings)
     if verbose:
         for one, own in reports:
             _details(one, own)

@@ -60,7 +60,7 @@ def why(place: str, config: Path | None, isolated: bool, no_cache: bool, graph: 
         raise click.UsageError("--config and --isolated contradict each other")
     try:
         settings = replace(load_settings(Path(path), config=config, isolated=isolated), root=find_root([path]))
-        answer = ask(path, line, settings, cell=cell, use_cache=not no_cache)
+        answer = ask(path, line, settings, cell=cell, onward=True, use_cache=not no_cache)
         findings = list(_findings(path, answer.line, settings, use_cache=not no_cache))
     except (ConfigError, ModelError) as error:
         raise Failure(error.message, error.path, error.line) from None
@@ -75,6 +75,9 @@ def why(place: str, config: Path | None, isolated: bool, no_cache: bool, graph: 
         explanation = explained(explanation, answer.cells)
         answer = replace(answer, explanation=explanation)
     shown = list(reporter.lines(explanation, Sources(answer.root, contents), answer.root, Path.cwd()))
+    if explanation.line != line:
+        note = f"no value and no collective stands in line {line}; the next statement is in line {explanation.line}"
+        shown.insert(0, [(note, "yellow")])
     shown += [[], [("findings", "bold")], *findings]
     click.echo(text.render(shown, colour=text.wants_colour(sys.stdout)), color=True)
     if graph is not None:

@@ -1,10 +1,12 @@
-"""One more argument for a call, laid out as a formatter would."""
+"""Arguments of a call, one more or with other texts, laid out as a formatter would."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import libcst as cst
 
-from ferrule_lint.findings import Edit
+from ferrule_lint.findings import Edit, Span
 from ferrule_lint.fixes.blocks import WIDE, indent_of
 from ferrule_lint.fixes.edits import insertion
 from ferrule_lint.fixes.tree import Tree
@@ -30,6 +32,20 @@ def argument(tree: Tree, call: cst.Call, text: str) -> list[Edit]:
             insertion(last.end_line, f", {text}\n{indent}", last.end_column),
         ]
     return [insertion(last.end_line, f", {text}", last.end_column)]
+
+
+def rewritten(tree: Tree, call: cst.Call, texts: Mapping[int, str]) -> tuple[Edit, ...]:
+    """Other texts for arguments, by their places; each on a line of its own where the line gets too long."""
+    spans = [tree.span(arg) for arg in call.args]
+    olds = [tree.text(arg) for arg in call.args]
+    line, end = tree.span(call).line, tree.span(call).end_line
+    wider = sum(len(text) - len(olds[at]) for at, text in texts.items())
+    if line != end or len(tree.source.line(line)) + wider <= WIDE:
+        return tuple(Edit(spans[at], text) for at, text in sorted(texts.items()))
+    indent = indent_of(tree.source.line(line))
+    listed = "".join(f"{indent}    {texts.get(at, old)},\n" for at, old in enumerate(olds))
+    first, last = spans[0], spans[-1]
+    return (Edit(Span(first.line, first.column, last.end_line, last.end_column), f"\n{listed}{indent}"),)
 
 
 def _ends(rest: str) -> bool:

@@ -89,6 +89,12 @@ def summary(
         yield [(f"No problems found in {files}{suppressed}.", "bold green")]
 
 
+def what_helps(report: Report, *, unsafe: bool) -> Iterator[Line]:
+    """What the summary says of fixes, and of findings without one."""
+    yield from _fixable(report, unsafe=unsafe)
+    yield from _help(report)
+
+
 def _fixable(report: Report, *, unsafe: bool) -> Iterator[Line]:
     """How many of the findings a fix helps."""
     count = Counter(finding.fix.safety for finding in report.findings if finding.fix is not None)

@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
-from ferrule_lint.findings import Edit, Fix, Safety, Span
-from ferrule_lint.fixes.blocks import WIDE, indent_of
+from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.fixes.arguments import rewritten
 from ferrule_lint.fixes.site import GROUP_PLACE, Site, callee, given
 from ferrule_lint.fixes.tree import Tree
 
@@ -66,22 +66,8 @@ def propose(site: Site) -> Fix | None:
         assumed.append("that all callers pass a place in it")
     if assumed:
         message += f"; assumes {' and '.join(assumed)}"
-    return Fix(FORM, message, Safety.UNSAFE, (_edit(tree, call, argument, text),))
-
-
-def _edit(tree: Tree, call: cst.Call, argument: cst.Arg, text: str) -> Edit:
-    """`text` for an argument; where that makes the line too long, with each argument on a line of its own."""
-    here, line = tree.span(argument.value), tree.span(call).line
-    old = tree.source.line(line)
-    if len(old) + len(text) - len(tree.text(argument.value)) <= WIDE or line != tree.span(call).end_line:
-        return Edit(here, text)
-    first, last = tree.span(call.args[0]), tree.span(call.args[-1])
-    indent = indent_of(old)
-    parts = [tree.text(arg) for arg in call.args]
-    at = call.args.index(argument)
-    parts[at] = parts[at].removesuffix(tree.text(argument.value)) + text
-    listed = "".join(f"{indent}    {part},\n" for part in parts)
-    return Edit(Span(first.line, first.column, last.end_line, last.end_column), f"\n{listed}{indent}")
+    whole = tree.text(argument).removesuffix(rank) + text
+    return Fix(FORM, message, Safety.UNSAFE, rewritten(tree, call, {call.args.index(argument): whole}))
 
 
 def _prefix(site: Site) -> str | None:

@@ -70,6 +70,8 @@ from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
 MOST_LATENTS = 24
 DEEPEST = 5
+#: forms of choices whose text is a test as it is written
+_TESTS = frozenset({"if", "short circuit", "conditional expression", "assertion"})
 _ANY = Divergence(WORLD, "rank", (), Confidence.HIGH)
 
 
@@ -97,7 +99,8 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
             event = shown.event._replace(confidence=Confidence.LOW) if all(guess) else shown.event
             code = "FER103" if found.after_exit else branch_code(found.occurrences, "")
             deps = frozenset().union(*(a.deps for a in own.values()))
-            out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event, shown.call))
+            where, is_test = (term.path, term.pos, term.text), term.form in _TESTS
+            out.append(Latent(code, "condition", deps, *where, event, shown.call, is_test=is_test))
         elif type(term) is Loop and term.deps and term.trip is None:
             first = _first_of_a_round(term, collectives_only=True) or _first_of_a_round(term, collectives_only=False)
             if first is not None:
@@ -320,8 +323,7 @@ def raise_or_pass_on(
                     found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
                     op = latent.event.named
-                    what = name.lstrip(".")
-                    message = f"`{summary.display}` issues {op} depending on `{what}`, which differs between ranks"
+                    message = f"`{summary.display}` issues {op} depending on {_decider(latent, name)}"
                     if latent.needs == "order":
                         message = f"`{summary.display}` issues {op} in the order of `{name}`, which ranks do not share"
                     code = "FER107" if latent.code == "FER101" and found.kind == "structure" else latent.code
@@ -349,6 +351,15 @@ def raise_or_pass_on(
                     if not passed:
                         continue
                 frame.latents.append(replace(latent, deps=passed, depth=latent.depth + 1))
+
+
+def _decider(latent: Latent, name: str) -> str:
+    """What a latent finding depends on, in words: the test, and the parameter or attribute by which it differs here."""
+    what = name.lstrip(".")
+    if not latent.is_test:
+        return f"`{what}`, which differs between ranks"
+    named = re.search(rf"(?<!\w){re.escape(what)}(?!\w)", latent.text) or what != name
+    return f"`{latent.text}`, which differs between ranks" + ("" if named else f" as `{what}` does")
 
 
 def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: str, pos: f.Pos) -> None:

@@ -39,6 +39,8 @@ class Latent:
     typed: str = ""
     #: of a loop: each round issues it, whatever the round is about
     each: bool = False
+    #: `text` is a test as it is written, and nothing that stands in for one
+    is_test: bool = False
 
 
 @dataclass(slots=True)
