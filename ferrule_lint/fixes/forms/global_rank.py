@@ -50,7 +50,7 @@ def propose(site: Site) -> Fix | None:
         edit = Edit(tree.span(argument.keyword), match["given"].removeprefix("group_"))
         return Fix(FORM, "the rank is passed for what it is, a rank of the whole job", Safety.SAFE, (edit,))
     group = given(call, "group", GROUP_PLACE.get(callee(call)))
-    if group is None or not _is_handle(group.value):
+    if group is None or not _is_handle(group.value) or _is_own_root(site, argument.value):
         return None
     name, rank = tree.text(group.value), tree.text(argument.value)
     text, message = (
@@ -68,6 +68,16 @@ def propose(site: Site) -> Fix | None:
         message += f"; assumes {' and '.join(assumed)}"
     whole = tree.text(argument).removesuffix(rank) + text
     return Fix(FORM, message, Safety.UNSAFE, rewritten(tree, call, {call.args.index(argument): whole}))
+
+
+#: who sends to or receives from whom is no root: `dist.send(x, dst=place + 1, group=group)`
+_PAIRS = frozenset({"P2POp", "irecv", "isend", "recv", "send"})
+
+
+def _is_own_root(site: Site, place: cst.BaseExpression) -> bool:
+    """`src=dist.get_rank(group)`: each member takes itself, converted or not, so that each would be the root."""
+    own = isinstance(place, cst.Call) and callee(place) in ("get_rank", "get_local_rank")
+    return own and callee(site.call) not in _PAIRS
 
 
 def _prefix(site: Site) -> str | None:
