@@ -53,6 +53,7 @@ from ferrule_lint.semantics.walk import (
     same_modules,
     settings,
     used_up,
+    yielding,
 )
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, is_numbered, loop_term
@@ -190,6 +191,7 @@ def while_loop(frame: Frame, s: f.While) -> None:
     _filled_up(frame, s)
     grown.counted_up(frame, s)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    yielding.in_rounds(frame, s, turned.formula)
     late = out_of_time.why(turned.body, turned.formula)
     if turned.body:
         loop = _while_term(frame, s, turned, pos)
