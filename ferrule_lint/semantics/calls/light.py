@@ -56,7 +56,7 @@ class LightCalls:
         closure: Frame | None,
     ) -> Value:  # fmt: skip
         """A call's result for an attribute layer: no events, and only to a small depth."""
-        if function.name == "__init__" or (function.is_generator and function.name != "__iter__"):
+        if function.name == "__init__" or (_is_kept_for_its_length(function) and frame.depth):
             return UNKNOWN
         annotated = self._analysis.annotations.class_of(function.returns, function.module)
         if annotated is not None and not self._tells_ranks_apart(function.returns, annotated):
@@ -141,6 +141,8 @@ class LightCalls:
         result = returned.result_of(inner)
         given = [bound[name] for name, how in sorted(result.deps) if how == FLOWS and name in bound]
         result = result._replace(deps=NO_DEPS)
+        if inner.function is not None and _is_kept_for_its_length(inner.function):
+            result = Value(length=result.length, length_deps=result.length_deps)
         if annotated is not None and not result.types:
             result = result._replace(types=frozenset({annotated}))
         wrapped: frozenset[ClassInfo] = frozenset().union(*(wrapped_classes(frame, result, v) for v in given))
@@ -156,6 +158,12 @@ class LightCalls:
         if type(annotation) not in (f.Name, f.Attr) and not quoted:
             return True
         return any(base.startswith("enum.") for base in self._analysis.names.external_bases(info))
+
+
+def _is_kept_for_its_length(function: FunctionInfo) -> bool:
+    """Whether it makes a generator: of one in an attribute (`self.packs = packs(loader)`) the number of its items
+    counts, and generators within others are not looked at."""
+    return function.is_generator and function.name != "__iter__"
 
 
 def _in_terms_of(result: Value, bound: Mapping[str, Value]) -> Value:

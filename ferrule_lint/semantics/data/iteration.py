@@ -46,7 +46,7 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
     for info in by_id(value.types)[:2]:
         generator = frame.analysis.names.method(info, "__iter__")
         if frame.analysis.is_module(info) or (
-            generator is not None and frame.analysis.bodies.once(_never_ends, generator.body)
+            generator is not None and frame.analysis.bodies.once(never_ends, generator.body)
         ):
             continue
         walked = _told_by(frame, info, value, "__iter__", pos)
@@ -87,7 +87,7 @@ def _runs_dry(frame: Frame, info: ClassInfo) -> Divergence | None:
     return next((d.at_most(Confidence.MEDIUM) for d in ends if d is not None and d.kind == "rank"), None)
 
 
-def _never_ends(body: f.Body) -> bool:
+def never_ends(body: f.Body) -> bool:
     """Whether a generator yields in a `while True` that nothing leaves: who walks it stops by another count."""
     for loop in walk(body):
         if type(loop) is f.While and loop.test == f.Const("True"):

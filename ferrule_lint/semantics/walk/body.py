@@ -20,6 +20,11 @@ def execute(frame: Frame, body: f.Body) -> None:
         frame.executors[type(statement)](frame, statement)
         if unreachable.rest_of_block(frame, statement, before):
             break
+        if type(statement) is f.While and len(frame.terms) > before:
+            guard = _exit_guard(frame.terms[-1], "loop else")
+            if guard is not None:
+                frame.conditions.append(guard)
+                guards.append((guard, frame.clock))
         if type(statement) is f.If and len(frame.terms) > before:
             if made is None and first_use.is_made_after(frame, statement, body[place + 1 :]):
                 made = len(frame.terms)
@@ -56,9 +61,10 @@ def _breaks(last: Term) -> bool:
     return type(last) is Choice and "break" in (has_exit(last.body), has_exit(last.orelse))
 
 
-def _exit_guard(last: Term) -> Formula | None:
-    """The condition under which the rest of the block runs, when the `if` that this term is of may have left it."""
-    if type(last) is not Choice or last.form != "if":
+def _exit_guard(last: Term, form: str = "if") -> Formula | None:
+    """The condition under which the rest of the block runs, when the `if` that this term is of may have left it; or the
+    `while` loop."""
+    if type(last) is not Choice or last.form != form:
         return None
     # an exception ends the job: who is still there is everybody
     if ends(last.body) and has_exit(last.body):

@@ -48,10 +48,12 @@ from ferrule_lint.semantics.walk import (
     kept_tests,
     left_early,
     no_rounds,
+    out_of_time,
     over_groups,
     same_modules,
     settings,
     used_up,
+    yielding,
 )
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, is_numbered, loop_term
@@ -152,8 +154,8 @@ def _batch_by_name(frame: Frame, target: f.Expr, value: Value, numbered: bool = 
     return value._replace(data=frame.source(DP, "data", target.pos, note, Confidence.MEDIUM))
 
 
-def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> None:
-    """The else of a loop runs on ranks that did not leave it by `break`."""
+def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos, late: Divergence | None = None) -> None:
+    """The else of a loop runs on ranks that did not leave it by `break`; `late`: why some have less time."""
     if not s.orelse:
         return
     # behind `if not found: continue`, a `break` needs no test of its own
@@ -169,9 +171,11 @@ def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> Non
     if not breaks:
         frame.terms.extend(terms)
     elif terms:
+        at, text = breaks[0].pos, breaks[0].text
+        if divergence is None and late is not None and type(s) is f.While:
+            divergence, at, text = late, pos, shown(s.test)
         atom = Atom(f"left the loop at {frame.module.path}:{s.line}", divergence, NO_DEPS)
-        place = breaks[0]
-        frame.emit(Choice(atom, (), tuple(terms), frame.module.path, place.pos, place.text, "loop else"))
+        frame.emit(Choice(atom, (), tuple(terms), frame.module.path, at, text, "loop else"))
 
 
 def while_loop(frame: Frame, s: f.While) -> None:
@@ -187,6 +191,8 @@ def while_loop(frame: Frame, s: f.While) -> None:
     _filled_up(frame, s)
     grown.counted_up(frame, s)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    yielding.in_rounds(frame, s, turned.formula)
+    late = out_of_time.why(turned.body, turned.formula)
     if turned.body:
         loop = _while_term(frame, s, turned, pos)
         if not frame.light:
@@ -196,7 +202,10 @@ def while_loop(frame: Frame, s: f.While) -> None:
         if divergence_of(turned.formula) is not None and not frame.light:
             apart = _by_setting(frame, s, before, versions, pos)
         frame.emit(apart or loop)
-    _loop_else(frame, s, turned.body, pos)
+        late = late if loop.trip is not None else None
+        if late is not None and not s.orelse:
+            out_of_time.behind(frame, loop, late)
+    _loop_else(frame, s, turned.body, pos, late if out_of_time.leaves(turned.body, "break") else None)
 
 
 class _Turned(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.agreement import cleanse
-from ferrule_lint.semantics.data import number_types, picked, sorts
+from ferrule_lint.semantics.data import iteration, number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import NO_AXES
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, deps_of, divergence_of, implied, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING, entered_by, read, root_of
@@ -44,9 +44,11 @@ def result_of(frame: Frame) -> Value:
     if result.filled:
         result = result._replace(filled=_is_filled(frame))
     if function is not None and function.is_generator and not function.is_context_manager:
+        endless = frame.analysis.bodies.once(iteration.never_ends, function.body)
         return Value(
             element_types=result.types, holds=result.external, data=result.data, unordered=frame.yielded_order,
-            length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
+            length_deps=NO_DEPS if endless else frame.yielded_deps, length=None if endless else frame.yielded_length,
+            deps=frozenset(
                 (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module, counts=counts(values),
             shape=result.shape, uneven_last=result.shape is not None,  # each item has a size of its own
         )  # fmt: skip
