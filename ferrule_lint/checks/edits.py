@@ -127,8 +127,11 @@ class Edits:
         """What was written of something that says what it said, with its places as they are; "" if one is gone."""
         if not any(path in text for path in self.paths):
             return text
-        said, places = json.loads(text)
-        now = [(path, self.moved(path, (line, column))) for path, line, column in places]
+        try:
+            said, places = json.loads(text)
+            now = [(path, self.moved(path, (line, column))) for path, line, column in places]
+        except (TypeError, ValueError):  # the cache says what this program has never written
+            return ""
         if not all(point is not None for _, point in now):
             return ""
         return json.dumps([said, [(path, *point) for path, point in now if point]], separators=(",", ":"))

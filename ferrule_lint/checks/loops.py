@@ -99,7 +99,10 @@ def _two_guesses(loop: Loop, occurrences: list[Occurrence]) -> bool:
     on until a test of the data ends it, or over what a test of each item has left, is mostly seen to by nobody."""
     if loop.tested or loop.trip is None or loop.trip.kind != "data" or loop.trip.confidence == Confidence.HIGH:
         return False
-    if any(step.note == LEAVES_OUT or step.note.endswith(KEEPS) for step in loop.trip.why):
+    left = {step.note for step in loop.trip.why}
+    if LEAVES_OUT in left:
+        return False
+    if any(note.endswith(KEEPS) for note in left) and all(o.event.op == "backward" for o in occurrences):
         return False
     return all((o.event.op == "forward" and o.event.assumed) or o.event.op == "backward" for o in occurrences)
 

@@ -53,6 +53,8 @@ TWINS = [
 ]
 #: twins that are not played, and why
 NOT_PLAYED = {
+    "fixes:group_place/imported_by_name": "sends alone: nobody in it receives",
+    "fixes:group_place/of_a_function": "its mesh of eight GPUs is made as it is imported; `of_a_getter` is played",
     "fixes:job_rank/beside_the_device": "two ranks that claim one place never meet: there is no job to be watched",
     "fixes:job_rank/from_the_launcher": "two ranks that claim one place never meet: there is no job to be watched",
     "fixes:leave_finally/teardown": "a rank raises before and after; gloo's destroy_process_group waits for nobody",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import WITH_BLOCKS, blocks, nodes, statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import budgets, even_samplers
 from ferrule_lint.semantics.domain.axes import DP
@@ -89,11 +89,26 @@ def _runs_dry(frame: Frame, info: ClassInfo) -> Divergence | None:
 
 def never_ends(body: f.Body) -> bool:
     """Whether a generator yields in a `while True` that nothing leaves: who walks it stops by another count."""
-    for loop in walk(body):
-        if type(loop) is f.While and loop.test == f.Const("True"):
-            nodes = {type(node) for node in walk(loop.body)}
-            if f.Yield in nodes and not nodes & {f.Break, f.Return, f.Raise}:
+    return any(
+        type(loop) is f.While
+        and loop.test == f.Const("True")
+        and bool(nodes(loop.body, f.Yield))
+        and not _is_left(loop.body, of_loop=True)
+        for loop in statements(body)
+    )
+
+
+def _is_left(body: f.Body, of_loop: bool) -> bool:
+    """Whether something in a body leaves the loop around it, or the function; `of_loop`: a `break` here is of that
+    loop, and not of one in it."""
+    for s in body:
+        if type(s) is f.Return or type(s) is f.Raise or (type(s) is f.Break and of_loop):
+            return True
+        if type(s) is f.For or type(s) is f.While:
+            if _is_left(s.body, of_loop=False) or _is_left(s.orelse, of_loop):
                 return True
+        elif type(s) in WITH_BLOCKS and any(_is_left(block, of_loop) for block in blocks(s)):
+            return True
     return False
 
 

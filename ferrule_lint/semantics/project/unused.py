@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes, walk
+from ferrule_lint.facts.walk import nodes, statements, walk
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -28,10 +28,12 @@ def is_given_by_nobody(analysis: Analysis, module: ModuleInfo, owner: FunctionIn
 
 
 def is_called_by_nobody(analysis: Analysis, owner: FunctionInfo | None, depth: int = _DEEPEST) -> bool:
-    """Whether a function is called in its own file alone, by functions of which the same holds: no other file names or
-    imports it. So are helpers that came with a copied file (`maybe_zero_3`)."""
+    """Whether a function that hands something back is called in its own file alone, by functions of which the same
+    holds: no other file names or imports it. So are helpers that came with a copied file (`maybe_zero_3`)."""
     if owner is None or owner.owner is not None or owner.decorator_names or owner.qualname != owner.name or not depth:
         return False
+    if not any(type(s) is f.Return and s.value is not None for s in statements(owner.body)):
+        return False  # a program that somebody starts
     module = owner.module
     if any(m is not module for m in analysis.names.mentioning(owner.name)):
         return False

@@ -52,6 +52,13 @@ def place_handed(m: types.ModuleType, spread: bool) -> Any:
     return full(m.run(torch.ones(2, device=DEVICE)))
 
 
+@scene("fixes:group_place/of_a_getter", ranks=4, by_rank=True, raises=True)
+def of_a_getter(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "tp"))
+    m.GROUPS["tp"] = mesh.get_group("tp")
+    return full(m.share(torch.ones(2, device=DEVICE)))
+
+
 @scene("fixes:group_for_all/inner_group", by_rank=True)
 def inner_group(m: types.ModuleType, spread: bool) -> Any:
     m.inner_group([0])
