@@ -94,10 +94,8 @@ class Edits:
             old, new = self._both(path) or (None, None)
             before = {fn.qualname for fn in whole(old.facts).functions} if old is not None else set()
             functions = whole(new.facts).functions if old is not None and new is not None else ()
-            added = [
-                fn for fn in functions if fn.qualname not in before and not fn.decorators and "." not in fn.qualname
-            ]
-            names = {fn.qualname for fn in added if fn.qualname.isidentifier()}
+            added = {fn.qualname for fn in functions if not fn.decorators} - before
+            names = set(filter(str.isidentifier, added))  # what is nested has dots in its name
             self._beside[path] = frozenset(names if names and not self._spoken_of(names) else ())
         return self._beside[path]
 

@@ -71,13 +71,13 @@ def propose(site: Site) -> Fix | None:
 
 
 #: who sends to or receives from whom is no root: `dist.send(x, dst=place + 1, group=group)`
-_PAIRS = frozenset({"P2POp", "irecv", "isend", "recv", "send"})
+TRANSFERS = frozenset({"irecv", "isend", "recv", "send"})
 
 
 def _is_own_root(site: Site, place: cst.BaseExpression) -> bool:
     """`src=dist.get_rank(group)`: each member takes itself, converted or not, so that each would be the root."""
     own = isinstance(place, cst.Call) and callee(place) in ("get_rank", "get_local_rank")
-    return own and callee(site.call) not in _PAIRS
+    return own and callee(site.call) not in {*TRANSFERS, "P2POp"}
 
 
 def _prefix(site: Site) -> str | None:

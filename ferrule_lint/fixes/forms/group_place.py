@@ -9,7 +9,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Fix, Safety
 from ferrule_lint.fixes.arguments import rewritten
-from ferrule_lint.fixes.forms.global_rank import PASSED_ON
+from ferrule_lint.fixes.forms.global_rank import PASSED_ON, TRANSFERS
 from ferrule_lint.fixes.site import Site, callee
 
 FORM = "group-place"
@@ -28,8 +28,6 @@ _PARAMETERS = {
     "scatter_object_list": ("scatter_object_output_list", "scatter_object_input_list", "src", "group"),
     "send": ("tensor", "dst", "group", "tag"),
 }
-#: of one rank each: a root that is worked out from the rank's own place may be another one for each member
-_TRANSFERS = frozenset({"irecv", "isend", "recv", "send"})
 
 
 def propose(site: Site) -> Fix | None:
@@ -40,7 +38,8 @@ def propose(site: Site) -> Fix | None:
     library = site.module.says(site.tree.text(call.func), f"torch.distributed.{name}")
     if match is None or parameters is None or not library or any(arg.star for arg in call.args):
         return None
-    if (match["told"] is None and name not in _TRANSFERS) or len(call.args) > len(parameters):
+    # a root that is worked out from the rank's own place may be another one for each member
+    if (match["told"] is None and name not in TRANSFERS) or len(call.args) > len(parameters):
         return None
     texts = _named(site, match["given"], parameters)
     if not texts:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes, statements, way_to
+from ferrule_lint.facts.walk import statements, way_to
+from ferrule_lint.semantics.domain.assigned import bound
 from ferrule_lint.semantics.domain.text import variables
 
 _EXITS = (f.Return, f.Raise, f.Break, f.Continue, f.Yield)
@@ -27,7 +28,7 @@ def after(body: f.Body, pos: f.Pos, name: str) -> bool:
         own = block[i]
         if depth > 0 and type(own) not in (f.If, f.With):
             return False  # another round, or a handler, may be next
-        if depth == 0 and type(own) is f.If and (_leaves(own) or _assigns(own, name)):
+        if depth == 0 and type(own) is f.If and (_leaves(own) or name in bound((own,))):
             return False
         found = _uses(block[i + 1 :], name)
         if found is not None:
@@ -62,7 +63,7 @@ def _uses(block: f.Body, name: str) -> bool | None:
             return True
         if type(s) is f.With and (inner := _uses(s.body, name)) is not None:
             return inner
-        if _leaves(s) or _assigns(s, name) or (type(s) is f.If and name in variables(s.test)):
+        if _leaves(s) or name in bound((s,)) or (type(s) is f.If and name in variables(s.test)):
             return False
     return None
 
@@ -102,18 +103,3 @@ def _takes_part(node: object, name: str) -> bool:
 
 def _leaves(s: f.Stmt) -> bool:
     return any(type(inner) in _EXITS for inner in statements((s,)))
-
-
-def _assigns(s: f.Stmt, name: str) -> bool:
-    """Whether some part of a statement gives a variable another value."""
-    for inner in statements((s,)):
-        targets: tuple[object, ...] = ()
-        if type(inner) is f.Assign:
-            targets = inner.targets
-        elif type(inner) is f.AugAssign or type(inner) is f.For:
-            targets = (inner.target,)
-        elif type(inner) is f.With:
-            targets = tuple(target for _, target in inner.items)
-        if targets and name in variables(targets):
-            return True
-    return any(node.name == name for node in nodes((s,), f.Walrus))

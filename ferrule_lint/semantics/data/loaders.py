@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, nodes, statements
-from ferrule_lint.semantics.domain.assigned import by_place
+from ferrule_lint.semantics.domain.assigned import by_place, walks
 from ferrule_lint.semantics.domain.text import instance_test, last_name, render, variables
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def holds_several(frame: Frame, expr: f.Expr) -> bool:
 
 def _walked(body: f.Body) -> dict[str, list[f.Expr]]:
     """What loops take from each thing, by its text."""
-    return by_place((render(_base(walked)), target) for target, walked in _loops(body))
+    return by_place((render(_base(walked)), target) for target, walked in walks(body))
 
 
 def _asked_as_loader(body: f.Body) -> frozenset[str]:
@@ -117,7 +116,7 @@ def _is_list(test: f.Expr, text: str) -> bool:
 
 
 def _walks(body: f.Body, walked: f.Expr) -> bool:
-    return any(_base(iterable) is _base(walked) for _, iterable in _loops(body))
+    return any(_base(iterable) is _base(walked) for _, iterable in walks(body))
 
 
 def _is_one_of(frame: Frame, expr: f.Expr) -> bool:
@@ -131,13 +130,7 @@ def _is_one_of(frame: Frame, expr: f.Expr) -> bool:
 
 def _looped(body: f.Body) -> dict[str, list[f.Expr]]:
     """What is walked to bind each name."""
-    return by_place((name, iterable) for target, iterable in _loops(body) for name in variables(target))
-
-
-def _loops(body: f.Body) -> Iterator[tuple[f.Expr, f.Expr]]:
-    for node in (*statements(body), *nodes(body, f.Generator)):
-        if type(node) is f.For or type(node) is f.Generator:
-            yield node.target, node.iterable
+    return by_place((name, iterable) for target, iterable in walks(body) for name in variables(target))
 
 
 def _base(expr: f.Expr) -> f.Expr:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements
-from ferrule_lint.semantics.domain.assigned import by_place
+from ferrule_lint.semantics.domain.assigned import by_place, walks
 from ferrule_lint.semantics.domain.text import is_key, last_name, root_name, shown
 from ferrule_lint.semantics.sources import tokenizers
 
@@ -120,18 +120,16 @@ def _sources(body: f.Body) -> dict[str, list[f.Expr | None]]:
 
 
 def _assigned(body: f.Body) -> Iterator[tuple[str, f.Expr | None]]:
-    for s in statements(body):
-        for target in s.targets if type(s) is f.Assign else ():
+    for s in nodes(body, f.Assign):
+        for target in s.targets:
             if type(target) is f.Name:
-                yield target.id, s.value if type(s) is f.Assign else None
+                yield target.id, s.value
             elif type(target) is f.Sequence:
                 yield from ((name, None) for name in {*map(root_name, target.elements)})
 
 
 def _walked(body: f.Body) -> Iterator[tuple[str, f.Expr | None]]:
-    walked = [(loop.target, loop.iterable) for loop in nodes(body, f.For)]
-    walked += [(generator.target, generator.iterable) for generator in nodes(body, f.Generator)]
-    for target, iterable in walked:
+    for target, iterable in walks(body):
         if type(target) is f.Name:
             yield target.id, iterable
         elif type(target) is f.Sequence and target.elements:

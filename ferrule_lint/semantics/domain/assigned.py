@@ -40,6 +40,21 @@ def targets(s: f.Stmt) -> tuple[f.Expr, ...]:
     return (s.target,) if type(s) is f.AugAssign or type(s) is f.For else ()
 
 
+def bound(body: f.Body) -> list[str]:
+    """The names in what a body assigns to, steps, walks with or enters by `with`, each as often as it stands there."""
+    found = [walrus.name for walrus in nodes(body, f.Walrus)]
+    for s in statements(body):
+        entered = [target for _, target in s.items] if type(s) is f.With else ()
+        found += [name.id for target in (*targets(s), *entered) for name in nodes(target, f.Name)]
+    return found
+
+
+def walks(body: f.Body) -> list[tuple[f.Expr, f.Expr]]:
+    """What loops and comprehensions of a body bind, each with what is walked."""
+    loops = [(loop.target, loop.iterable) for loop in nodes(body, f.For)]
+    return loops + [(generator.target, generator.iterable) for generator in nodes(body, f.Generator)]
+
+
 def appended_to(s: f.Stmt) -> str:
     """The place that a statement appends an item to, `place.append(x)`, or ""."""
     if type(s) is not f.ExprStmt or type(s.value) is not f.Call or type(s.value.func) is not f.Attr:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes, walk
+from ferrule_lint.facts.walk import nodes
+from ferrule_lint.semantics.domain.assigned import bound
 from ferrule_lint.semantics.domain.text import is_open, place_name
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
@@ -79,7 +80,7 @@ def _is_none(
     if type(value) is not f.Name:
         return False
     if caller is not None:
-        if any(target == value.id for target in _bound_in(caller.body)):
+        if value.id in bound(caller.body):
             return False
         if any(p.name == value.id for p in caller.parameters):
             return is_always_none(analysis, caller, value.id, depth - 1, in_words=False)
@@ -91,21 +92,4 @@ def _is_only_none(module: ModuleInfo, name: str) -> bool:
     assigned = [s.value for s in nodes(module.body, f.Assign) if any(place_name(t) == name for t in s.targets)]
     if not assigned or name in module.imports or module.rebinders(name):
         return False
-    return all(value == _NONE for value in assigned) and list(_bound_in(module.body)).count(name) == len(assigned)
-
-
-def _bound_in(body: f.Body) -> list[str]:
-    """The names that a body binds by assignments, loops and `with`."""
-    found: list[str] = []
-    for node in walk(body):
-        targets: tuple[f.Expr | None, ...] = ()
-        if type(node) is f.Assign:
-            targets = node.targets
-        elif type(node) is f.AugAssign or type(node) is f.For:
-            targets = (node.target,)
-        elif type(node) is f.With:
-            targets = tuple(target for _, target in node.items)
-        elif type(node) is f.Walrus:
-            found.append(node.name)
-        found += [n.id for target in targets for n in walk(target) if type(n) is f.Name]
-    return found
+    return all(value == _NONE for value in assigned) and bound(module.body).count(name) == len(assigned)
