@@ -54,6 +54,8 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     entered: set[str] = set()
     put_in: set[str] = set()
     there: set[f.Pos] = set()
+    filled_at_first: set[str] = set()
+    at_first = _run_at_first(module)
     for function in module.functions.values():
         terms: frozenset[str] | None = None
         there.update(_asked_for(function.body))
@@ -64,8 +66,8 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
                         begun_empty.add(target.attr)
                     elif type(target) is f.Attr:
                         keyed[target.attr] = keyed.get(target.attr, True) and has_keys(node.value)
-                    elif type(target) is f.Subscript and function.name != "__init__":
-                        entered.add(last_name(target.base))
+                    elif type(target) is f.Subscript:
+                        (filled_at_first if function.qualname in at_first else entered).add(last_name(target.base))
             if type(node) is f.Call and type(node.func) is f.Attr and node.func.attr in _ENTERS:
                 put_in.add(last_name(node.func.base))
             place = _filled(node)
@@ -79,11 +81,24 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     for place in met:
         name = last_name(place.base)
         # who begins with nothing has its keys from where it is made with them, if nobody else puts any in
-        made = keyed.get(name) and not (name in begun_empty and name in entered | put_in)
+        begun = keyed.get(name, name in begun_empty and name in filled_at_first)
+        made = begun and not (name in begun_empty and name in entered | put_in)
         # under a test whether it is there no entry is made, unless some other statement makes it where it is not
         if not made and not (place.pos in there and name not in entered):
             known.setdefault(name, place)
     return known
+
+
+def _run_at_first(module: ModuleInfo) -> set[str]:
+    """The constructors of a file, and the methods that they call on the object they make."""
+    constructors = [function for function in module.functions.values() if function.name == "__init__"]
+    called = {
+        f"{function.qualname.rpartition('.')[0]}.{node.func.attr}"
+        for function in constructors
+        for node in walk(function.body)
+        if type(node) is f.Call and type(node.func) is f.Attr and shown(node.func.base) == "self"
+    }
+    return {function.qualname for function in constructors} | called
 
 
 def _asked_for(body: f.Body) -> Iterator[f.Pos]:

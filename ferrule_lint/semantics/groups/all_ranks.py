@@ -14,6 +14,7 @@ from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.groups.parts_of_job import dimensions_of
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, GlobalName, ModuleInfo
 
@@ -58,11 +59,15 @@ def _is_of_all(scope: Scope, expr: f.Expr, depth: int) -> bool:
             return all(_is_of_all(scope, value, depth + 1) for value in made)
         variable = scope.analysis.names.resolve(expr, scope.module)
         return type(variable) is GlobalName and _holds_all(scope, variable, depth)
+    if type(expr) is f.IfExp:
+        return all(_is_of_all(scope, arm, depth + 1) for arm in (expr.body, expr.orelse))
     if type(expr) is f.Attr:
         named = scope.analysis.names.resolve(expr, scope.module)
         return type(named) is External and named.dotted in _WORLD
     if type(expr) is not f.Call:
         return False
+    if type(expr.func) is f.Attr and expr.func.attr == "get_group":
+        return _has_one_dimension(scope, expr.func.base)
     made_of = scope.analysis.names.resolve(expr.func, scope.module)
     if type(made_of) is FunctionInfo and not (expr.args or expr.keywords):
         there = Scope(scope.analysis, made_of.module, made_of)
@@ -76,6 +81,13 @@ def _is_of_all(scope: Scope, expr: f.Expr, depth: int) -> bool:
 
 #: the group of the job, as torch calls it
 _WORLD = frozenset(f"torch.distributed.{name}" for name in ("group.WORLD", "GroupMember.WORLD"))
+
+
+def _has_one_dimension(scope: Scope, mesh: f.Expr) -> bool:
+    """Whether a function makes a mesh with one dimension, in whose only group are all ranks that ask for it."""
+    mesh = mesh.base if type(mesh) is f.Subscript else mesh
+    made = scope.assigned(mesh.id) if type(mesh) is f.Name else []
+    return bool(made) and all(type(value) is f.Call and dimensions_of(value) == 1 for value in made)
 
 
 def _is_handed_all(scope: Scope, name: str, depth: int) -> bool:

@@ -6,17 +6,18 @@ if master in [self.src, self.dest] and local_rank == 0:
     all_reduce(x, group=self.group)
 ```
 
-Whoever is asked for beside them, it is who of the named ones is meant.
+Whoever is asked for beside them, it is who of the named ones is meant. And who asks for each of several ranks, one
+after the other (`rank == 0 or rank == last`), asks who is among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, render
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -28,6 +29,15 @@ def asks_for_them(frame: Frame, test: f.BoolOp) -> bool:
         return False
     among = {names for part in test.values if (names := _named_in(part))}
     return bool(among) and any(names in among for names in _made_of(frame.function.body))
+
+
+def names_each(op: str, parts: Sequence[f.Expr]) -> bool:
+    """Whether a test is `x in (a, b)` in other words: `x == a or x == b`, or `x != a and x != b` for those not in it."""
+    asks = ("==",) if op == "or" else ("!=",)
+    pairs = [
+        {render(part.left), render(part.rights[0])} for part in parts if type(part) is f.Compare and part.ops == asks
+    ]
+    return len(pairs) == len(parts) == len(set.union(*pairs)) - 1 and len(set.intersection(*pairs)) == 1
 
 
 def _named_in(test: f.Expr) -> frozenset[str]:

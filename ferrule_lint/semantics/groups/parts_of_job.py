@@ -41,7 +41,7 @@ def _is_made_here(frame: Frame, expr: f.Expr) -> bool:
 def has_siblings(frame: Frame, axes: Axes) -> bool:
     """Whether a job has several groups along these axes. Without any other axis in sight, data parallelism is the whole
     job, and so is the one dimension of a mesh."""
-    known = [n for _, call in frame.module.calls_named(_MESH) if (n := _dimensions(call))]
+    known = [n for _, call in frame.module.calls_named(_MESH) if (n := dimensions_of(call))]
     if axes <= WITHIN_DP and not any(_is_other_axis(frame, name) for name in frame.module.mentions):
         return max(known, default=1) > 1
     return not known or max(known) > 1
@@ -84,10 +84,10 @@ def _is_other_axis(frame: Frame, name: str) -> bool:
 
 def _is_wide(call: f.Call) -> bool:
     """Whether a mesh is made with several dimensions, or with as many as something else says."""
-    return last_name(call.func) == _MESH and _dimensions(call) != 1
+    return last_name(call.func) == _MESH and dimensions_of(call) != 1
 
 
-def _dimensions(call: f.Call) -> int:
+def dimensions_of(call: f.Call) -> int:
     """How many dimensions a mesh is made with; 0: not a mesh, or not known."""
     if last_name(call.func) != _MESH:
         return 0

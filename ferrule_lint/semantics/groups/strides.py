@@ -53,8 +53,13 @@ def _member_by(frame: Frame, asked: f.Expr, answer: f.Const) -> Callable[[f.Expr
         by = render(meant.operands[1])
         return lambda first, step: render(first) == answer.text and render(step) == by
     if answer.text == "0" and _LOCAL_RANK.match(last_name(asked)) is not None:
-        return lambda first, step: render(first) == answer.text and _ON_NODE.search(render(step)) is not None
+        return lambda first, step: render(first) == answer.text and _counts_on_node(step)
     return None
+
+
+def _counts_on_node(step: f.Expr) -> bool:
+    """Whether a distance may be the number of ranks on a node: by what it is called, or because it is written out."""
+    return type(step) is f.Const or _ON_NODE.search(render(step)) is not None
 
 
 def _strides(frame: Frame) -> Iterator[tuple[f.Expr, f.Expr]]:

@@ -146,7 +146,10 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         formulas = _beside_agreed_flag(formulas, values)
     formulas, values = both_ends.lacked(frame, expr, formulas, values)
     formulas = given_rank.taken_for_granted(frame, expr.op, expr.values, formulas)
-    meant = _parts_members(formulas) and written_ranks.asks_for_members(frame, expr)
+    meant = _parts_members(formulas) and (
+        named_members.names_each(expr.op, [kept_tests.spelled_out(frame, v) for v in expr.values])
+        or written_ranks.asks_for_members(frame, expr)
+    )
     if meant or named_members.asks_for_them(frame, expr):
         formulas = [_of_members(g) for g in formulas]
     formula = connect(expr.op, formulas)
