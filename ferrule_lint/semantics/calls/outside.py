@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -190,13 +191,17 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
     value = receivers.call(frame, target, arguments, text)
     if value is not None:
         return value
-    by_name = _only_method(frame, target)
-    if by_name is not None:
-        guessed = receiver._replace(types=NOTHING)
-        return frame.analysis.call_function(
-            frame, by_name, guessed, arguments.positional, arguments.keywords, e.pos, call=e,
-            confidence=Confidence.LOW,
-        )  # fmt: skip
+    by_name = _by_name(frame, target)
+    guessed = receiver._replace(types=NOTHING)
+    for method in by_name:
+        with frame.recording() as terms:
+            value = frame.analysis.call_function(
+                frame, method, guessed, arguments.positional, arguments.keywords, e.pos, call=e,
+                confidence=Confidence.LOW,
+            )  # fmt: skip
+        if len(by_name) == 1:
+            frame.terms.extend(terms)
+            return value
     if target.name == "generate" and any(v.deps for v in arguments.values):
         return forwards.generated(frame, "generate", arguments)
     return unknown_call(frame, arguments, receiver, name=target.name)
@@ -246,11 +251,13 @@ def model_of_method(frame: Frame, receiver: Value, name: str) -> CallModel | Non
     return None
 
 
-def _only_method(frame: Frame, target: MethodTarget) -> FunctionInfo | None:
-    """The method of this name when only one class of the project has it and the name is not an everyday one."""
+def _by_name(frame: Frame, target: MethodTarget) -> Sequence[FunctionInfo]:
+    """What a method of this name may be, as far as the name tells: the one that the project has, or those that a base
+    class has subclasses do. Of several, each may leave something behind, and none is sure to communicate."""
     if target.receiver.types or target.receiver.data is not None:
-        return None
-    return receivers.only_method(frame, target.name)
+        return ()
+    only = receivers.only_method(frame, target.name)
+    return (only,) if only is not None else receivers.of_a_base(frame, target.name)
 
 
 # ---------------------------------------------------------------------- anything else

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DEEPEST = 8
+#: methods of one name that a family of classes may have, for all of them to be looked at
+_MOST_OF_A_FAMILY = 4
 
 
 def as_variable(class_name: str) -> str:
@@ -161,6 +163,24 @@ def imports(analysis: Analysis, module: ModuleInfo, library: str) -> bool:
 def only_method(frame: Frame, name: str) -> FunctionInfo | None:
     """The method of this name when only one class of the project has it and the name is not an everyday one."""
     return None if is_everyday(name) else frame.analysis.names.only_method(name)
+
+
+def of_a_base(frame: Frame, name: str) -> Sequence[FunctionInfo]:
+    """The methods of this name by which subclasses do what a base class names, and does not do: `on_epoch_end` of a
+    family of callbacks, few of which do anything there."""
+    names = frame.analysis.names
+    if is_everyday(name) or len(names.with_method(name)) > _MOST_OF_A_FAMILY:
+        return ()
+    methods = [method for method in names.methods_named(name) if not is_test(method.module.path)]
+    named_by = {(m.module.path, m.owner) for m in methods if m.traits.says_nothing and not m.traits.returns}
+    done = [m for m in methods if (m.module.path, m.owner) not in named_by]
+    if not named_by or len(done) > _MOST_OF_A_FAMILY:
+        return ()
+    for method in done:
+        info = method.module.classes[method.owner or ""]
+        if named_by.isdisjoint([(c.module.path, c.qualname) for c in names.mro(info)]):
+            return ()
+    return done
 
 
 def is_everyday(name: str) -> bool:

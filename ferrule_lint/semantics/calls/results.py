@@ -45,7 +45,12 @@ def result_of(
         return wrapped(frame, model, arguments)
     if model.unordered:
         note = f"`{shown(e.func)}` has no order that ranks share"
-        return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
+        listed = Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
+        path = computed([*arguments.values, *([receiver] if receiver is not None else [])]).divergence
+        if path is None or path.kind != "rank":
+            return listed
+        own = frame.step("flow", e.pos, f"`{shown(e.func)}` lists what lies where this rank alone looks")
+        return listed._replace(length=path.then(own).at_most(Confidence.MEDIUM))
     if model.pads:
         return of_one_size(arguments.positional[0] if arguments.positional else UNKNOWN)
     sized = model.sized_by

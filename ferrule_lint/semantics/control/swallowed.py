@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes, statements, walk
+from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name
 
@@ -51,7 +51,8 @@ def by_exit(frame: Frame, leave: FunctionInfo) -> f.Expr | None:
 
 
 def by_generator(frame: Frame, expr: f.Expr) -> list[f.Expr]:
-    """What a function with the decorator `contextmanager` catches around its `yield`, and does not raise again."""
+    """What a function with the decorator `contextmanager` catches around its `yield`, and does not raise again, or only
+    where a test says so (`if "out of memory" not in str(error): raise`)."""
     target = frame.ask(expr.func).target if type(expr) is f.Call else None
     function = target.function if type(target) is FunctionTarget else None
     if function is None or not function.is_context_manager:
@@ -60,10 +61,17 @@ def by_generator(frame: Frame, expr: f.Expr) -> list[f.Expr]:
     for s in statements(function.body):
         if type(s) is f.Try and nodes(s.body, f.Yield):
             for handler in s.handlers:
-                if any(type(node) in (f.Raise, f.Yield) for node in walk(handler.body)):
+                if any(map(_raises, handler.body)) or nodes(handler.body, f.Yield):
                     return []
                 found.append(_ANY if handler.type is None else _named(frame, function, handler.type))
     return [caught for caught in found if caught is not None]
+
+
+def _raises(s: f.Stmt) -> bool:
+    """Whether a statement raises on every way that a test leaves open."""
+    if type(s) is f.If:
+        return any(map(_raises, s.body)) and any(map(_raises, s.orelse))
+    return type(s) is f.Raise
 
 
 def _asked_for(test: f.Expr | None, asked: set[str]) -> f.Expr | None:

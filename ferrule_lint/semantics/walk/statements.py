@@ -40,6 +40,7 @@ from ferrule_lint.semantics.walk import (
     removed,
     state,
     stored,
+    yielding,
 )
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
@@ -236,6 +237,7 @@ def _return(frame: Frame, s: f.Return) -> None:
     if frame.gradients:
         value = participation.given_back(value, (s.line, 1, s.line, 1))
         loss_entries.note(frame, s)
+    yielding.at_exit(frame, s)
     frame.returns.append((value, tuple(frame.conditions)))
     hooks.returned(frame, s, value)
     frame.emit(Exit("raise" if process_ends.fails_by_return(frame.function, s) else "return", s.line))
@@ -247,6 +249,7 @@ def _raise(frame: Frame, s: f.Raise) -> None:
 
 
 def _break(frame: Frame, s: f.Break) -> None:
+    yielding.at_exit(frame, s)
     frame.emit(Exit("break", s.line))
 
 

@@ -1,9 +1,11 @@
-"""Generators that yield in a `while` loop: `while len(parts) >= n: yield parts[:n]`, as often as the test holds."""
+"""Generators that yield in rounds which a test ends: `while len(parts) >= n: yield parts[:n]`, as often as the test
+holds, and `yield item` with `if time.time() > end: return` behind it.
+"""
 
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.conditions import Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.lattice import worse
@@ -27,3 +29,32 @@ def in_rounds(frame: Frame, s: f.While, test: Formula) -> None:
     if why is not None:
         step = frame.step("condition", position(s.test), "yields as often as this holds for what this rank has")
         frame.yielded_length = worse(frame.yielded_length, why.then(step))
+
+
+def at_exit(frame: Frame, s: f.Break | f.Return) -> None:
+    """What decides that a generator leaves its rounds, after some of what it yields there."""
+    if frame.function is None or not frame.function.is_generator or frame.function.is_context_manager:
+        return
+    why, deps = frame.path_divergence(), frame.path_deps()
+    if (why is None and not deps) or s.line not in frame.analysis.bodies.once(_last_rounds, frame.function.body):
+        return
+    if iteration.re_yields(frame):
+        return
+    frame.yielded_deps |= deps
+    if why is not None:
+        step = frame.step("condition", (s.line, 1, s.line, 1), "ends what this rank yields")
+        frame.yielded_length = worse(frame.yielded_length, why.then(step))
+
+
+def _last_rounds(body: f.Body) -> frozenset[int]:
+    """The lines of what leaves a loop that yields."""
+    found: set[int] = set()
+    for loop in statements(body):
+        if (type(loop) is f.For or type(loop) is f.While) and nodes(loop.body, f.Yield):
+            inner = {one.line for s in statements(loop.body) if type(s) in _LOOPS for one in nodes(s, f.Break)}
+            found |= {one.line for one in nodes(loop.body, f.Return)}
+            found |= {one.line for one in nodes(loop.body, f.Break) if one.line not in inner}
+    return frozenset(found)
+
+
+_LOOPS = (f.For, f.While)
