@@ -549,5 +549,7 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         if value.presence is None:
             value = value._replace(presence=batch_fields.absent_from_sample(frame, receiver, shown(e), e.pos))
         return value
+    if (place := place_name(base)) and receiver.keyed is None:
+        value = given.of_field(frame, f"{place}[{key.text}]", value)
     presence = batch_fields.optional_entry(frame, base, name, e.pos)
     return value if presence is None else value._replace(presence=presence)

@@ -32,7 +32,7 @@ def asks_for_them(frame: Frame, test: f.BoolOp) -> bool:
 
 
 def names_each(op: str, parts: Sequence[f.Expr]) -> bool:
-    """Whether a test is `x in (a, b)` in other words: `x == a or x == b`, or `x != a and x != b` for those not in it."""
+    """Whether a test is `x in (a, b)` in other words: `x == a or x == b`, or `x != a and x != b` for the others."""
     asks = ("==",) if op == "or" else ("!=",)
     pairs = [
         {render(part.left), render(part.rights[0])} for part in parts if type(part) is f.Compare and part.ops == asks

@@ -12,23 +12,20 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, swallowed, turns
 from ferrule_lint.semantics.control.process_ends import status_of
-from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.assigned import is_bar
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, divergence_of, negate
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
-from ferrule_lint.semantics.domain.targets import FunctionTarget
-from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown, variables
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Exit, Trace, by_way_of, ends, has_exit, without
+from ferrule_lint.semantics.domain.text import called_name, last_name, position, variables
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Exit, Trace, by_way_of, ends, has_exit
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo, by_id
-from ferrule_lint.semantics.walk import handed_nothing, joined, kept_tests, left_by_failing, left_early
+from ferrule_lint.semantics.walk import handed_nothing, joined, kept_tests, left_by_failing, left_early, unsynchronised
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.loops import any_rounds
-from ferrule_lint.semantics.walk.predicates import condition
 
 #: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers, somebody stops it
 _LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory", "KeyboardInterrupt"}) | exceptions.LOCAL
@@ -219,10 +216,10 @@ def with_block(frame: Frame, s: f.With) -> None:
     start = len(frame.terms)
     if (joins := joined.call_of(frame, s)) is not None:
         joined.block(frame, s, joins)
-    elif (unsynchronised := _no_sync(frame, s)) is not None:
+    elif (kept := unsynchronised.by_block(frame, s)) is not None:
         with frame.recording() as terms:
             execute(frame, s.body)
-        _emit_unsynchronised(frame, unsynchronised, tuple(terms))
+        unsynchronised.emit(frame, kept, tuple(terms))
     else:
         execute(frame, body)
     if one_first is not None and not frame.light:
@@ -240,89 +237,6 @@ def with_block(frame: Frame, s: f.With) -> None:
 def _caught(s: f.With, *types: f.Expr) -> f.Try:
     """A block that does not let some exceptions out, with handlers for them that do nothing."""
     return f.Try(s.line, s.body, tuple([f.Handler(s.line, of, None, ()) for of in types]), (), ())
-
-
-def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
-    """Whether gradients are kept to the rank in a block: `with model.no_sync():`, also as one arm of a conditional
-    expression, and under which condition.
-
-    https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
-    """
-    for expr, _ in s.items:
-        made = iteration.definition(frame, expr)
-        if _makes_no_sync(made):
-            return TRUE, made
-        if type(made) is f.IfExp and _makes_no_sync(made.body) is not _makes_no_sync(made.orelse):
-            formula, _ = condition(frame, made.test)
-            return (formula if _makes_no_sync(made.body) else negate(formula)), made.test
-        if type(made) is f.Call and (flag := _chosen_with(frame, made)) is not None:
-            formula, _ = condition(frame, flag)
-            return negate(formula), flag
-        if type(made) is f.Call and _may_make_no_sync(frame, made):
-            return Atom(frame.key(made), None, NO_DEPS), made
-    return None
-
-
-def _chosen_with(frame: Frame, call: f.Call) -> f.Name | None:
-    """A flag that is set where a block is to reduce gradients, in the other arm of the test that keeps them here:
-
-    if last:
-        flag = True
-        context = nullcontext
-    else:
-        context = model.no_sync
-    with context():
-    """
-    if type(call.func) is not f.Name or call.args or call.keywords or frame.function is None:
-        return None
-    for s in statements(frame.function.body):
-        for arm, other in ((s.body, s.orelse), (s.orelse, s.body)) if type(s) is f.If else ():
-            set_here, set_there = _set_in(arm), _set_in(other)
-            keeps = set_here.get(call.func.id)
-            if type(keeps) is f.Attr and keeps.attr == "no_sync" and call.func.id in set_there:
-                flags = [name for name, value in set_there.items() if value == f.Const("True")]
-                if len(flags) == 1:
-                    return f.Name(flags[0], call.pos)
-    return None
-
-
-def _set_in(arm: f.Body) -> dict[str, f.Expr]:
-    """What an arm sets its names to."""
-    return {
-        target.id: s.value
-        for s in arm
-        if type(s) is f.Assign and s.value is not None
-        for target in s.targets
-        if type(target) is f.Name
-    }
-
-
-def _may_make_no_sync(frame: Frame, call: f.Call) -> bool:
-    """Whether a function of the project chooses: `return model.no_sync() if more else nullcontext()`."""
-    target = frame.eval(call.func).target
-    if type(target) is not FunctionTarget:
-        return False
-    return any(
-        _makes_no_sync(made)
-        for s in statements(target.function.body)
-        if type(s) is f.Return and s.value is not None
-        for made in ((s.value.body, s.value.orelse) if type(s.value) is f.IfExp else (s.value,))
-    )
-
-
-def _makes_no_sync(expr: f.Expr) -> bool:
-    return type(expr) is f.Call and last_name(expr.func) == "no_sync"
-
-
-def _emit_unsynchronised(frame: Frame, decided: tuple[Formula, f.Expr], trace: Trace) -> None:
-    """A block whose backward reduces no gradients where `decided` holds."""
-    formula, test = decided
-    quiet = without(trace, "backward")
-    if formula == TRUE or quiet == trace:
-        frame.terms.extend(quiet)
-        return
-    pos = position(test) or (frame.line, 1, frame.line, 1)
-    frame.emit(Choice(formula, quiet, trace, frame.module.path, pos, shown(test), "conditional expression"))
 
 
 def _dunder(frame: Frame, info: Any, names: tuple[str, ...]) -> Any:
