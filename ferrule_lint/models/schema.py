@@ -171,7 +171,7 @@ def _check_call(values: Mapping[str, Any]) -> None:
         raise ValueProblem("returns = \"divergent\" needs a 'kind'", "returns")
     if values.get("event", "x") == "":
         raise ValueProblem("'event' is empty; leave the key out", "event")
-    for key in ("same_shape", "makes_uniform", "fills", "root", "p2p", "hidden"):
+    for key in ("same_shape", "makes_uniform", "fills", "deals", "root", "p2p", "hidden"):
         if values.get(key) and not values.get("event"):
             raise ValueProblem(f"{key!r} speaks of an event, but there is no 'event'", key)
     if values.get("wrapped") and not values.get("wraps"):

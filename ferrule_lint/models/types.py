@@ -49,6 +49,8 @@ class CallModel:
     makes_uniform: tuple[Argument, ...] = ()
     #: lists of which each rank holds what it was sent afterwards, whatever was in them
     fills: tuple[Argument, ...] = ()
+    #: tensors in which each rank has a part of its own afterwards
+    deals: tuple[Argument, ...] = ()
     #: "uniform" (same on all ranks of the group), "true" (true once there is more than one rank),
     #: "false" (false as long as Python itself runs the code: no graph is traced or scripted),
     #: "rank_and_size" (the rank and the number of ranks, as a tuple), "divergent",

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.axes import COPIES, WITHIN_DP, Axes, is_untold
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import COPIES, WITHIN_DP, WORLD, Axes, is_untold
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.text import dotted_name, place_name
 from ferrule_lint.semantics.gradients import stage_values
 from ferrule_lint.semantics.walk import aliases
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.domain.trace import Event
     from ferrule_lint.semantics.walk.frame import Frame
 
@@ -100,6 +102,22 @@ def fill(frame: Frame, expr: f.Expr | None) -> None:
             del frame.env[known]
         frame.env[place] = UNKNOWN
         frame.renew(place)
+
+
+def deal(frame: Frame, expr: f.Expr | None, arguments: Arguments, event: Event) -> None:
+    """A tensor has a part of its own on every rank: what the others have sent it, or what came out of a reduction."""
+    place = place_name(expr) if expr is not None else ""
+    if not place or (len(arguments.values) > 1 and arguments.values[1].uniform):
+        return
+    known = frame.read(place) or UNKNOWN
+    if event.axes == WORLD and (known.data is not None or known.divergence is not None):
+        return  # it differs already, along the axes of data
+    note = f"`{event.op}` leaves each rank a part of its own in `{place}`"
+    part = frame.source(event.axes, "data", event.pos, note, Confidence.MEDIUM)._replace(group=event.channel)
+    frame.env[place] = known._replace(
+        uniform=False, data=part, divergence=None, const=None, agreed=False, emptiness=None
+    )
+    frame.renew(place)
 
 
 #: what hands out all tensors of one kind that a module has

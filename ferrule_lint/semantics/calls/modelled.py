@@ -10,7 +10,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.calls import in_one_piece, made_with, one_device
-from ferrule_lint.semantics.calls.agreement import fill, make_uniform
+from ferrule_lint.semantics.calls.agreement import deal, fill, make_uniform
 from ferrule_lint.semantics.calls.results import makes_whole, result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.control import who_is_there
@@ -105,6 +105,8 @@ def apply(
         for argument in model.makes_uniform:
             expr = arguments.expression(argument.name, argument.position)
             stage_values.reduced(frame, event, expr, arguments.value_of(expr) if expr is not None else None)
+        for argument in model.deals:
+            deal(frame, arguments.expression(argument.name, argument.position), arguments, event)
         group_members.check(frame, arguments, event)
         group_use.collective(frame, model, arguments, event)
     for argument in model.makes_uniform:

@@ -85,6 +85,10 @@ class Occurrence(NamedTuple):
         return (self.call or self.event).dummy
 
 
+#: what is issued once for each call, however hidden it is: gradients are reduced, metrics that a framework keeps are
+_COUNTED = frozenset({"backward", "all_reduce"})
+
+
 class Difference(NamedTuple):
     """What only one of two ranks does. `after_exit`: it follows an exit that the other rank took."""
 
@@ -174,7 +178,7 @@ class Comparison:
             if type(term) is Event:
                 if result is not RAISES and self.counts(term):
                     token = self._token("event", term.op, term.axes, "" if term.channel == ENDS else term.channel)
-                    hidden = term.hidden and term.op != "backward"
+                    hidden = term.hidden and term.op not in _COUNTED
                     if not (hidden and self.by_presence and token in result and (self.inside or not self.by_number)):
                         result = (token, *result)
             elif type(term) is CallTerm:

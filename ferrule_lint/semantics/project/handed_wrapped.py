@@ -43,6 +43,8 @@ def _of_callers(analysis: Analysis, function: FunctionInfo, name: str, depth: in
 def _at_call(
     analysis: Analysis, module: ModuleInfo, owner: FunctionInfo, call: f.Call, given: f.Expr, depth: int
 ) -> str:
+    if type(given) is f.Attr and given.attr == "module":
+        given = given.base  # what is in parts is so without what has put it there
     if type(given) is not f.Name:
         return _made_by(analysis, module, given)
     way = _Way(analysis, module, given.id)
@@ -100,7 +102,12 @@ def _is_first_of(target: f.Expr, name: str) -> bool:
 
 
 def _set_up_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr | None) -> str:
-    """What a call puts a module in that wraps it as the strategies do which the file makes."""
+    """What a call puts a module in that wraps it as the strategies do which the file makes, or as the project's engines
+    are configured to: `engine, *_ = deepspeed.initialize(model=model, config=config)`."""
+    entity = analysis.names.resolve(expr.func, module) if type(expr) is f.Call else None
+    model = analysis.models.call(entity.dotted) if isinstance(entity, External) else None
+    if model is not None and model.results[:1] == ("module",) and model.makes in analysis.models.engines:
+        return model.makes if analysis.sharding.by_engines else ""
     return strategies.IN_PARTS if type(expr) is f.Call and strategies.sets_up_in_parts(analysis, module, expr) else ""
 
 

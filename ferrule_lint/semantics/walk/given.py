@@ -260,6 +260,8 @@ def bind(
             continue
         if value is None and expr is not None and place:
             value = _held(frame, argument, part_of(expr, rest), rest[1:], own)
+        if value is None and expr is not None and argument.data is not None and rest[0] == "." and not own:
+            value = frame.ask(part_of(expr, rest))  # a field of local data is local data
         if value is not None:
             found[name] = value
     return bound | found if found else bound
