@@ -126,7 +126,9 @@ def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Val
         return value
     if value.emptiness is not None and not value.emptiness.empty and value.divergence is None:
         return _exchanged(frame, target.id, value, value.emptiness)
-    if type(source) is not f.Call:
+    # of a size that is the rank's own by its name, the variable says no more than the attribute does
+    of_size = type(source) is f.Attr and frame.models.convention("local_size", source.attr) is not None
+    if type(source) is not f.Call and not of_size:
         return value
     admitted = _admitted(frame, target.id, value)
     if admitted is value or any(last_name(n) in _SIZES for n in walk(source) if type(n) is f.Name or type(n) is f.Attr):
