@@ -37,7 +37,11 @@ def names_each(op: str, parts: Sequence[f.Expr]) -> bool:
     pairs = [
         {render(part.left), render(part.rights[0])} for part in parts if type(part) is f.Compare and part.ops == asks
     ]
-    return len(pairs) == len(parts) == len(set.union(*pairs)) - 1 and len(set.intersection(*pairs)) == 1
+    if len(pairs) != len(parts):
+        return False
+    common = set.intersection(*pairs)
+    # one rank that is compared with each, and not several that are compared with one number
+    return len(common) == 1 and not min(common).isdigit() and len(set.union(*pairs)) == len(parts) + 1
 
 
 def _named_in(test: f.Expr) -> frozenset[str]:
