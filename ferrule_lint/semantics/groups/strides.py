@@ -7,20 +7,18 @@ if rank % per_node == 0:
 ```
 
 Who asks whether the rank is a multiple of the distance asks whether it is a member. On a node the first has the local
-rank 0, so that this asks the same where the distance is the number of ranks on one. Where such a group is made for each
-first rank (`range(first, world_size, size)`, beside those of ranks in a row), all members of one leave the same rest,
-and all ranks in a row have the same quotient. And a list of ranks that a function makes a group of has as many on every
-rank: groups of a kind are of one size.
+rank 0, so that this asks the same where the distance is the number of ranks on one. And a list of ranks that a function
+makes a group of has as many on every rank: groups of a kind are of one size.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes, walk
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.text import last_name, render, variables
 
@@ -31,7 +29,7 @@ _MAKES = "new_group"
 _SAYS_IT = frozenset({_MAKES})
 #: what makes groups by its name, or hands out one of some ranks
 _GIVES = re.compile(r"(^|_)(group|pg|subgroup)s?(_|$)")
-_LOCAL_RANK = re.compile(r"^local_?rank$", re.IGNORECASE)
+LOCAL_RANK = re.compile(r"^local_?rank$", re.IGNORECASE)
 #: how many ranks there are on a node
 _ON_NODE = re.compile(
     r"local|(per|in|each)_?(node|host|machine)|node_?size|device_?count|(n|num)_?(gpus?|devices?)", re.IGNORECASE
@@ -45,36 +43,7 @@ def asks_for_member(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
         lets_in = _member_by(frame, asked, other) if type(other) is f.Const else None
         if lets_in is not None and any(lets_in(first, step) for first, step in _strides(frame)):
             return True
-        if _is_place_by_size(frame, asked):
-            return True
     return False
-
-
-def _is_place_by_size(frame: Frame, asked: f.Expr) -> bool:
-    """Whether a number is the rest or the quotient of a rank by a size, by which the file makes groups of either kind:
-    of ranks in a row, and of those at that distance, whatever their first one."""
-    meant = definition(frame, asked)
-    if type(meant) is f.Attr and frame.self_class is not None:
-        places = [given for m in frame.self_class.methods.values() for given in _given(frame, m.body, meant)]
-        meant = places[0] if len(places) == 1 else meant
-    if type(meant) is not f.Op or meant.kind not in ("Mod", "FloorDiv") or len(meant.operands) != 2:
-        return False
-    size = render(meant.operands[1])
-    makers = [maker.body for maker, _ in frame.module.calls_named(_MAKES) if maker is not None]
-    return any(size in frame.analysis.bodies.once(_sizes_of_both, body) for body in makers)
-
-
-def _given(frame: Frame, body: f.Body, place: f.Attr) -> Sequence[f.Expr]:
-    return frame.analysis.bodies.given(body, render(place))
-
-
-def _sizes_of_both(body: f.Body) -> frozenset[str]:
-    """The sizes by which a function makes ranges of ranks in a row, and ranges at that distance from any first one."""
-    ranges = [call for call in nodes(body, f.Call) if last_name(call.func) == "range"]
-    apart = {render(call.args[2]) for call in ranges if _is_range(call) and type(call.args[0]) is not f.Const}
-    firsts = [call.args[0] for call in ranges if len(call.args) == 2]
-    row = {render(o) for first in firsts if type(first) is f.Op and first.kind == "Mult" for o in first.operands}
-    return frozenset(apart & row)
 
 
 def _member_by(frame: Frame, asked: f.Expr, answer: f.Const) -> Callable[[f.Expr, f.Expr], bool] | None:
@@ -83,12 +52,12 @@ def _member_by(frame: Frame, asked: f.Expr, answer: f.Const) -> Callable[[f.Expr
     if type(meant) is f.Op and meant.kind == "Mod" and len(meant.operands) == 2:
         by = render(meant.operands[1])
         return lambda first, step: render(first) == answer.text and render(step) == by
-    if answer.text == "0" and _LOCAL_RANK.match(last_name(asked)) is not None:
-        return lambda first, step: render(first) == answer.text and _counts_on_node(step)
+    if answer.text == "0" and LOCAL_RANK.match(last_name(asked)) is not None:
+        return lambda first, step: render(first) == answer.text and counts_on_node(step)
     return None
 
 
-def _counts_on_node(step: f.Expr) -> bool:
+def counts_on_node(step: f.Expr) -> bool:
     """Whether a distance may be the number of ranks on a node: by what it is called, or because it is written out."""
     return type(step) is f.Const or _ON_NODE.search(render(step)) is not None
 

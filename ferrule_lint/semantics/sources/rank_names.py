@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, by_id
 from ferrule_lint.semantics.sources import first_rank
 
 if TYPE_CHECKING:
@@ -50,6 +51,55 @@ def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Val
 def is_of_matrix(e: f.Attr) -> bool:
     """Whether an attribute is the rank of a low-rank adapter or the like, and none of a process: `config.lora.rank`."""
     return _BARE.fullmatch(e.attr) is not None and _FACTORED.search(last_name(e.base)) is not None
+
+
+def is_a_size(frame: Frame, e: f.Attr) -> bool:
+    """Whether an attribute is the rank of a matrix by its class: one that is named so (`PowerSGD`), begins it with a
+    number of several (`rank: int = 8`), or makes a tensor or layer of that size (`nn.Linear(n, self.rank)`)."""
+    if _BARE.fullmatch(e.attr) is None:
+        return False
+    of_instance = frame.self_class is not None and render(e.base) == frame.self_name
+    owners = [frame.self_class] if of_instance else by_id(frame.ask(e.base).types)
+    return any(_has_matrices(frame, info, e.attr) for info in owners if info is not None)
+
+
+def is_no_place(frame: Frame, e: f.Attr, divergence: Divergence) -> bool:
+    """Whether what an attribute holds is a place by a name alone, and its class says that it is a size."""
+    by_name = divergence.kind == "rank" and divergence.confidence < Confidence.HIGH
+    return by_name and is_a_size(frame, e)
+
+
+def sizes_parameter(frame: Frame, name: str) -> bool:
+    """The same of a parameter: of a method of such a class, or of a function that makes such a tensor or layer."""
+    if _BARE.fullmatch(name) is None or frame.function is None:
+        return False
+    owner = frame.function.module.classes.get(frame.function.owner or "")
+    within = name in frame.analysis.bodies.once(_sizes, frame.function.body)
+    return within or (owner is not None and _has_matrices(frame, owner, name))
+
+
+def _has_matrices(frame: Frame, info: ClassInfo, name: str) -> bool:
+    statement = info.attributes.get(name)
+    begun = statement.value if statement is not None else None
+    if type(begun) is f.Call:
+        begun = next((value for key, value in begun.keywords if key == "default"), None)
+    if type(begun) is f.Const and begun.text.isdigit() and int(begun.text) > 1:
+        return True
+    if _FACTORED.search(info.name) or _FACTORED.search(_WORDS.sub("_", info.name).lower()):
+        return True
+    return any(name in frame.analysis.bodies.once(_sizes, method.body) for method in info.methods.values())
+
+
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+#: what makes tensors, and layers with weights, of the sizes that it is told
+_SIZED = frozenset("Linear Conv1d Conv2d Embedding empty zeros randn new_zeros new_empty".split())
+
+
+def _sizes(body: f.Body) -> frozenset[str]:
+    """The last names of what is passed as a size: `nn.Linear(n, rank)`, `torch.zeros(self.rank, n)`."""
+    made = [call for call in nodes(body, f.Call) if last_name(call.func) in _SIZED]
+    given = [e for call in made for e in (*call.args, *(value for key, value in call.keywords if key != "device"))]
+    return frozenset(map(last_name, given))
 
 
 def is_of_tensor(e: f.Attr) -> bool:

@@ -88,6 +88,8 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
     if value is not None:
         value = looked_up.of_field(frame, e, base, value)
     value = _set_by_its_holder(frame, place, value if value is not None else _of_unknown(frame, e, base))
+    if value.divergence is not None and rank_names.is_no_place(frame, e, value.divergence):
+        value = value._replace(divergence=None)
     value = admissions.of_attribute(frame, e, value)
     value = field_names.of_field(frame, e, base, e.attr, batch_fields.optional_input(frame, e, base, value))
     if frame.given:
@@ -344,7 +346,7 @@ def _by_name(frame: Frame, e: f.Attr) -> Value | None:
     axes = frame.models.convention("rank", e.attr)
     if axes is None:
         return own_device.of_attribute(frame, e)
-    if rank_names.is_of_matrix(e) or rank_names.is_of_tensor(e):
+    if rank_names.is_of_matrix(e) or rank_names.is_of_tensor(e) or rank_names.is_a_size(frame, e):
         return None
     where = rank_axes.rank_axes(frame, frozenset(axes), e)
     divergence = frame.source(where, "rank", e.pos, f"`{shown(e)}` differs by rank", Confidence.MEDIUM)

@@ -83,6 +83,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         and (scalar or not annotation)
         and parameter.kind in ("normal", "keyword")
         and not parameter_use.is_root(frame, name)
+        and not rank_names.sizes_parameter(frame, name)
     ):
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
         divergence = frame.source(axes, "rank", pos, rank_names.of_parameter(name), Confidence.MEDIUM)
