@@ -209,11 +209,21 @@ def _left_off(
 
 
 def _whole_here(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
-    """The modules that are whole at a call, as a test around it tells, of those that callers have sharded under some
-    setting."""
+    """The modules that are whole at a call, of those that the function runs or hands on: as a test around it tells,
+    which callers have sharded under some setting, and a library's, which the caller has just made and not wrapped."""
     whole = [name for name, value in bound.items() if value.unwrapped and value.module]
-    sharded_by_some = [name for name in whole if handed_wrapped.wrapper_of(analysis, function, name)]
-    return tuple([(name, Value(module=True, unwrapped=True)) for name in sharded_by_some])
+    told = [
+        name
+        for name in whole
+        if handed_wrapped.wrapper_of(analysis, function, name)
+        or (analysis.sharding.unknown is not None and _is_of_library(bound[name]) and name in function.traits.run)
+    ]
+    return tuple([(name, Value(module=True, unwrapped=True)) for name in told])
+
+
+def _is_of_library(module: Value) -> bool:
+    """Whether nothing is known of a module but a library's class: `AutoModelForCausalLM.from_pretrained(path)`."""
+    return module.external is not None and not module.types
 
 
 def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:

@@ -485,11 +485,14 @@ def enter(
                 frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
             continue
         known = bound.get(parameter.name)
-        if known is None or known.types or known.element_types or known.holds or known.there:
+        whole = known is not None and known.unwrapped
+        if known is None or known.types or known.element_types or known.holds or known.there or whole:
             value = admissions.of_parameter(frame, parameter.name, _told(frame, function, parameter))
             value = as_begun(frame, function, parameter.name, value)
             if known is not None and known.there:
                 value = value._replace(there=True, presence=None)
+            if whole:  # until something in there wraps it
+                value = value._replace(module=True, unwrapped=True, external=None)
             if known is not None and known.types:
                 external, module = known.external or value.external, known.module or value.module
                 value = value._replace(types=known.types, external=external, module=module)
