@@ -160,12 +160,14 @@ class Holders:
                 if v.data is None or v.tells or v.target is not None
             ]
         )
+        # of the sizes of its items, which say nothing of how many it holds
+        holds_uneven = value.shape is not None and all(v.container for v in values if v.shape is not None)
         return value._replace(
             entries=entries, keyed=None,
             length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None, apart=None,
             number=None, target=target, deps=NO_DEPS, const=const, presence=presence,
             uniform=value.uniform and len(values) == 1,
-            divergence=divergence, items=None, container=False, emptiness=None, data=None,
+            divergence=divergence, items=None, container=holds_uneven, emptiness=None, data=None,
             length=length, shape=value.shape if value.container else None,
             there=False, unwrapped=False,
             padded=None, reach=None, slots=None, shape_deps=NO_DEPS, presence_deps=NO_DEPS, boolean=False,

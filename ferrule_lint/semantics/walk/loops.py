@@ -103,6 +103,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     begun_loaders.begin(frame, s.iterable)
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     agreed, filled = over_groups.reduced(s), filling.by_rounds(frame, s)
+    made_anew = each_of.made_anew(frame, s, enter)
     body = _rounds(
         frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed,
         each=lambda: each_of.left(frame, s.target, s.iterable), single=counters.is_single(frame, s),
@@ -113,6 +114,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     grown.after_loop(frame, s, body, None)
     entered_later.after_loop(frame, s)
     each_of.agreed(frame, s, bool(body))
+    each_of.of_new_sizes(frame, made_anew)
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if again or (frame.function is not None and begun_again.until_stepped(frame.function.body, s, body)):
