@@ -487,7 +487,7 @@ _COPIES = frozenset({"list", "tuple", "sorted"})
 
 def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
     """Why a dict has a key on some ranks only: it was put in there, or so was something under a key worked out."""
-    entry = value.entry(key)
+    entry = next((entry for known, entry in value.entries if known == key), None)
     if entry is not None:
         return entry.presence
     length = value.length
