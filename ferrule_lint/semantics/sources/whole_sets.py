@@ -6,10 +6,10 @@ which there is one. So every process has the same, in the same order, and so doe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import WITH_BLOCKS, blocks, statements, walk
 from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project import begun
@@ -91,44 +91,60 @@ def _is_handed(analysis: Analysis, _id: str, name: str, function: FunctionInfo) 
     )
 
 
+class _Put(NamedTuple):
+    """What a name gets: such a set, nothing, or what is made of others."""
+
+    told: bool
+    of: frozenset[str]
+
+
 def _whole(body: f.Body) -> frozenset[str]:
     """The names of a body that hold such a set, or nothing but what comes of one."""
-    put: dict[str, list[f.Expr]] = {}
-    walked: dict[str, list[f.Expr]] = {}
+    put: dict[str, list[_Put]] = {}
+    counters = {
+        s.target.id
+        for s in statements(body)
+        if type(s) is f.For and type(s.target) is f.Name and type(s.iterable) is f.Call
+        if last_name(s.iterable.func) == "range"
+    }
+    walked: dict[str, list[frozenset[str]]] = {}
     for s in statements(body):
-        if type(s) is f.Assign and s.value is not None:
-            for target in s.targets:
-                if type(target) is f.Name:
-                    put.setdefault(target.id, []).append(s.value)
-        elif type(s) is f.For:
-            for name in variables(s.target):
-                walked.setdefault(name, []).append(s.iterable)
-        elif type(s) is f.ExprStmt and type(s.value) is f.Call and (place := appended_to(s)):
-            put.setdefault(place, []).extend(s.value.args)
-    whole = {name for name, values in put.items() if any(type(v) is f.Call and is_told_so(v) for v in values)}
+        for name in variables(s.target) if type(s) is f.For else ():
+            walked.setdefault(name, []).append(frozenset(variables(s.iterable)))  # type: ignore[union-attr]
+    _note(put, body)
+    whole = {name for name, values in put.items() if any(v.told for v in values)}
     for _ in range(_ROUNDS if whole else 0):  # whatever may come of one, by way of the others
-        whole |= {name for name, through in walked.items() if any(variables(e) & whole for e in through)}
-        whole |= {name for name, values in put.items() if any(_comes_of(v, whole, walked) for v in values)}
-    for _ in range(_ROUNDS if whole else 0):  # and of nothing else
+        whole |= {name for name, through in walked.items() if any(of & whole for of in through)}
+        whole |= {name for name, values in put.items() if any(v.of & whole for v in values)}
+    others = walked.keys() - counters
+    for _ in range(_ROUNDS if whole else 0):  # and of nothing else that loops go through
         whole -= {
-            name for name, values in put.items() if not all(_is_empty(v) or _comes_of(v, whole, walked) for v in values)
+            name for name, values in put.items() if any(not v.told and not _fits(v.of, whole, others) for v in values)
         }
-        whole -= {name for name, through in walked.items() if not all(variables(e) & whole for e in through)}
+        whole -= {name for name, through in walked.items() if not all(of & whole for of in through)}
     return frozenset(whole)
 
 
-def _is_empty(value: f.Expr) -> bool:
-    return value == f.Const("None") or (type(value) is f.Sequence and not value.elements)
+def _fits(of: frozenset[str], whole: set[str], others: set[str]) -> bool:
+    return not of or (bool(of & whole) and not (of - whole) & others)
 
 
-def _comes_of(value: f.Expr, whole: set[str], walked: dict[str, list[f.Expr]]) -> bool:
-    """Whether something is such a set, or made of one, and of nothing else that loops go through but numbers."""
-    if type(value) is f.Call and is_told_so(value):
-        return True
-    names = variables(value)
-    others = (walked[name] for name in names - whole if name in walked)
-    return bool(names & whole) and all(any(map(_counts, through)) for through in others)
-
-
-def _counts(iterable: f.Expr) -> bool:
-    return type(iterable) is f.Call and last_name(iterable.func) == "range"
+def _note(put: dict[str, list[_Put]], block: f.Body) -> None:
+    """What is put into names; what is made of a name that was set further up in the same block is made of what that
+    was made of."""
+    here: dict[str, frozenset[str]] = {}
+    for s in block:
+        values: list[tuple[str, f.Expr]] = []
+        if type(s) is f.Assign and s.value is not None:
+            values = [(target.id, s.value) for target in s.targets if type(target) is f.Name]
+        elif place := appended_to(s):
+            values = [(place, a) for a in s.value.args]  # type: ignore[union-attr]
+        for name, value in values:
+            of = frozenset().union(*(here.get(n, frozenset([n])) for n in variables(value)))
+            told = type(value) is f.Call and is_told_so(value)
+            nothing = value == f.Const("None") or (type(value) is f.Sequence and not value.elements)
+            put.setdefault(name, []).append(_Put(told, frozenset() if nothing else of or frozenset([""])))
+            if type(s) is f.Assign and not told and of:
+                here[name] = of
+        for inner in blocks(s) if type(s) in WITH_BLOCKS else ():
+            _note(put, inner)
