@@ -186,4 +186,4 @@ def _kept_site(site: WrapSite) -> KeptSite:
 
 
 def _site(kept: KeptSite) -> WrapSite:
-    return WrapSite(kept.path, _NOWHERE, kept.text, kept.given, kept.owner, kept.number)
+    return kept._replace(pos=_NOWHERE)

@@ -74,12 +74,7 @@ def _makes_them(info: ClassInfo) -> bool:
     made = any(is_told_so(node) for body in bodies for node in walk(body) if type(node) is f.Call)
     if not made:
         return False
-    named = {
-        node.id if type(node) is f.Name else node.attr
-        for body in bodies
-        for node in walk(body)
-        if type(node) is f.Name or type(node) is f.Attr
-    }
+    named = {last_name(e) for body in bodies for e in walk(body) if isinstance(e, f.Name | f.Attr)}
     return named.isdisjoint(_OWN)
 
 
