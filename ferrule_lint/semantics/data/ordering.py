@@ -276,6 +276,8 @@ def _is_of_written_keys(frame: Frame, index: f.Expr) -> bool:
 def _keys_walked(loop: f.For) -> Iterator[tuple[str, f.Expr]]:
     """The name of the keys that a loop goes through, and the dict: `for k, v in d.items()`, `for k in d: ... d[k]`."""
     walked, target = loop.iterable, loop.target
+    while type(walked) is f.Call and last_name(walked.func) in ("list", "tuple") and len(walked.args) == 1:
+        walked = walked.args[0]
     view = walked.func.attr if type(walked) is f.Call and type(walked.func) is f.Attr and not walked.args else ""
     if view in ("keys", "items") and type(walked) is f.Call and type(walked.func) is f.Attr:
         first = target.elements[0] if type(target) is f.Sequence and target.elements else target
@@ -294,7 +296,8 @@ def _is_filled_here(frame: Frame, expr: f.Expr) -> bool:
 
 
 def _is_output(frame: Frame, expr: f.Expr) -> bool:
-    """Whether something is what a model puts out, by its name or by what it is made by."""
+    """Whether something is what a model puts out, or one of several such, by its name or by what it is made by."""
+    expr = expr.base if type(expr) is f.Subscript else expr
     made = definition(frame, expr)
     called = last_name(made.func) if type(made) is f.Call else ""
     by_model = bool(called) and frame.models.convention("module", called) is not None
