@@ -28,7 +28,7 @@ def left_out(frame: Frame, result: Value) -> Value:
     """What a function returns, without what reaches on some ranks only those items that all callers only log."""
     function = frame.function
     tuples = [value.items for value, _ in frame.returns if value.items is not None and len(value.items) > 1]
-    if function is None or result.reach is None and result.items is None or not tuples:
+    if function is None or (result.reach is None and result.items is None) or not tuples:
         return result
     partly = [frozenset[Partly]().union(*(_partly(items, i) for items in tuples)) for i in range(max(map(len, tuples)))]
     if result.items is not None:

@@ -31,7 +31,7 @@ class WrapSite(NamedTuple):
 
 
 def nearest(sites: Sequence[WrapSite], path: str) -> WrapSite | None:
-    """The first of those in the file itself, or else in its folder, or else of all; those in tests come last, and before
+    """The first of those in the file itself, or else in its folder, or else of all; those in tests come last, before
     them those that wrap nothing themselves."""
     folder = path.rpartition("/")[0]
     return min(

@@ -61,7 +61,7 @@ def agreed(frame: Frame, loop: f.For, communicates: bool) -> None:
 def made_anew(frame: Frame, loop: f.For, enter: Callable[[], None]) -> tuple[str, Value] | None:
     """The dict that a loop goes through whose first statement sets each entry anew, and what it sets:
     `for name in sums: sums[name] = sums[name].sum(dim=0)`."""
-    first, place = loop.body[0], _each(loop.iterable).removesuffix("[].")
+    first, place = loop.body[0] if loop.body else None, _each(loop.iterable).removesuffix("[].")
     if type(first) is not f.Assign or len(first.targets) != 1 or first.value is None or not place:
         return None
     target, key = first.targets[0], loop.target
