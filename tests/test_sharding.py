@@ -146,3 +146,22 @@ def test_which_of_several_places_is_shown(path: str, shown: str) -> None:
     assert site is not None
     assert site.path == shown
     assert nearest([], path) is None
+
+
+def test_what_gathers_for_a_block_wraps_no_module(tmp_path: Path) -> None:
+    """`GatheredParameters` tells that something is in parts; shown is what wraps the module, wherever it is."""
+    fill = "import deepspeed\n\n\ndef fill(p):\n    with deepspeed.zero.GatheredParameters(p):\n        p.zero_()\n"
+    files = {
+        "models/__init__.py": "",
+        "models/fill.py": fill,
+        "models/detector.py": "from models.fill import fill\n" + DETECTOR,
+        "models/other.py": "from models.fill import fill\n",
+        "train.py": TRAIN.format(
+            library="torch\nfrom models.detector import Detector",
+            shard="torch.nn.parallel.DistributedDataParallel(model)",
+        ),
+    }
+    project(tmp_path, files)
+    report = lint([tmp_path], load_settings(tmp_path), use_cache=False)
+    (finding,) = report.findings
+    assert [step.path for step in finding.witness if step.role == "wrap"] == ["train.py"]

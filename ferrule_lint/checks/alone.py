@@ -3,20 +3,22 @@
 A probe, a benchmark or a converter starts the library alone, because what it tries out communicates. Whatever differs
 in it does so between no ranks. That goes for the functions in the one that starts it, too, and where a helper of the
 project is told the size. Where a program starts none at all, checkpoints are read and written by whoever runs it
-(`torch.distributed.checkpoint` asks whether there is a process group).
+(`torch.distributed.checkpoint` asks whether there is a process group); and what a file of the project issues where
+there is such a group, nobody does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ferrule_lint.checks.places import calls_at
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes
-from ferrule_lint.findings import Finding
+from ferrule_lint.facts.walk import WITH_BLOCKS, nodes, under_tests
+from ferrule_lint.findings import Finding, Step
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.programs import starts_no_group
+from ferrule_lint.semantics.project.programs import never_starts_group, starts_no_group
 
 _INIT = "init_process_group"
 _SIZE = "world_size"
@@ -37,6 +39,8 @@ def _is_alone(analysis: Analysis, finding: Finding) -> bool:
         return False
     if finding.events and all(event.op in _OF_CHECKPOINTS for event in finding.events):
         return starts_no_group(analysis, module)
+    if _asks_for_group(analysis, finding) and never_starts_group(analysis, module):
+        return True
     inner = next((own for own in module.functions.values() if finding.function in (own.qualname, own.display)), None)
     if inner is None:
         return False
@@ -45,6 +49,43 @@ def _is_alone(analysis: Analysis, finding: Finding) -> bool:
     # one that is made where there is no other (`if not is_initialized(): ...`) says nothing of the rest
     always = any(type(s) is f.ExprStmt and _is_start(s.value) for o in around for s in o.body)
     return always and all(size == _ONE for size in sizes)
+
+
+def _asks_for_group(analysis: Analysis, finding: Finding) -> bool:
+    """Whether what issues each event of a finding, in another file, asks before whether there is a process group, itself
+    or by a function beside it: `if is_distributed(): dist.all_reduce(seed)`."""
+    steps = [s for s in finding.witness if s.role == "event"]
+    if not steps or any(s.path == finding.path for s in steps):
+        return False
+    for step in steps:
+        around = [function for function, _ in calls_at(analysis, step.path, step.line, step.column)]
+        if not around or not all(
+            function is not None and _is_behind_test(analysis, function, step) for function in around
+        ):
+            return False
+    return True
+
+
+def _is_behind_test(analysis: Analysis, function: FunctionInfo, step: Step) -> bool:
+    for s, tests in under_tests(function.body):
+        if type(s) in WITH_BLOCKS or not any(c.pos[:2] == (step.line, step.column) for c in nodes((s,), f.Call)):
+            continue
+        if any(_asks(analysis, function.module, test) for test in tests):
+            return True
+    return False
+
+
+def _asks(analysis: Analysis, module: ModuleInfo, test: f.Expr) -> bool:
+    """Whether a test, or a function of the project that it calls, asks for a process group."""
+    for call in nodes((test,), f.Call):
+        if analysis.models.convention("initialized", last_name(call.func)) is not None:
+            return True
+        asked = analysis.names.resolve(call.func, module)
+        if isinstance(asked, FunctionInfo) and any(
+            analysis.models.convention("initialized", last_name(inner.func)) is not None for inner in asked.calls
+        ):
+            return True
+    return False
 
 
 def _is_start(expr: f.Expr) -> bool:

@@ -28,6 +28,7 @@ from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
 from ferrule_lint.checks.filled_up import but_of_filled_up
 from ferrule_lint.checks.handed_none import but_of_those_who_have_it
+from ferrule_lint.checks.in_threads import without_those_in_threads
 from ferrule_lint.checks.known import FileResult, in_one_text, together
 from ferrule_lint.checks.meant import as_it_is_meant
 from ferrule_lint.checks.modes import but_in_local_modes
@@ -197,6 +198,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
         found = but_of_counted_rounds(analysis, without_those_alone(analysis, found))
         found = without_those_of_one(analysis, but_of_filled_up(analysis, found))
         found = sent_to_workers(analysis, without_those_in_own_rounds(analysis, found))
+        found = without_those_in_threads(analysis, found)
         found = [as_it_is_meant(analysis, finding) for finding in found]
         found = [bare_way.of_one_process(analysis, finding) for finding in found]
         found = [with_wraps(analysis, of_two_programs(analysis, finding)) for finding in found]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from ferrule_lint.checks.for_some import asks_for_rank
@@ -53,7 +54,8 @@ def sent_to_workers(analysis: Analysis, findings: Iterable[Finding]) -> list[Fin
             paths = frozenset([finding.path, *(s.path for s in finding.witness), *_heard_in(analysis, finding)])
             if paths not in known:
                 known[paths] = _orders(analysis, paths)
-            if _is_order(analysis, finding, known[paths]) or _is_heard_beside(analysis, finding):
+            heard = _is_heard_beside(analysis, finding) or _is_heard_behind(analysis, finding)
+            if heard or _is_order(analysis, finding, known[paths]):
                 finding = replace(finding, confidence=Confidence.LOW)
         out.append(finding)
     return out
@@ -104,6 +106,37 @@ def _is_heard_beside(analysis: Analysis, finding: Finding) -> bool:
                 if issued and sent <= {(e.op, e.axes) for e in (*by_calls, *there, *told)}:
                     return True
     return False
+
+
+def _is_heard_behind(analysis: Analysis, finding: Finding) -> bool:
+    """Whether what one rank sends, in an arm that has no other, is heard in a loop without an end behind it, to which
+    those come that are not in there: `if rank == 0: server.run(port)`, `while True: dist.broadcast(order, 0)`."""
+    place = (finding.span.line, finding.span.column)
+    sent = {(e.op, frozenset(e.axes)) for e in finding.events}
+    for function, _ in calls_at(analysis, finding.path, *place):
+        module = analysis.names.modules[finding.path]
+        trace = trace_of(analysis, function) if function is not None else analysis.module_frame(module).trace()
+        for block in _blocks(trace):
+            for choice, loop in pairwise(block):
+                if type(choice) is not Choice or type(loop) is not Loop or not asks_for_rank(choice.formula):
+                    continue
+                arm = choice.body or choice.orelse
+                if (choice.body and choice.orelse) or not any(t.pos[:2] == place for t in arm if type(t) is CallTerm):
+                    continue
+                heard = {(e.op, e.axes) for term in every_term(loop.body) for e in _events(term)}
+                if _has_no_end(loop) and _first_of_a_round(loop.body) and sent <= heard:
+                    return True
+    return False
+
+
+def _blocks(trace: Trace) -> Iterator[Trace]:
+    yield trace
+    for term in every_term(trace):
+        if type(term) is Choice:
+            yield term.body
+            yield term.orelse
+        elif type(term) is Loop:
+            yield term.body
 
 
 def _told_by_calls(analysis: Analysis, arm: Trace, other: Trace) -> Iterator[Event]:

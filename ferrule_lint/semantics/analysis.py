@@ -102,6 +102,9 @@ class Analysis:
         self.told_apart: Memo[tuple[str, str, int], bool] = Memo(reads)
         #: whether functions are handed what has been gathered, by their id, a parameter and how many steps are left
         self.handed_gathered: Memo[tuple[str, str, int], bool] = Memo(reads)
+        #: whether a function is handed, or a class keeps, batches of data sets that are told to be rank 0 of 1, by the
+        #: id of the one and a parameter, or of the other
+        self.whole_sets: Memo[tuple[str, str], bool] = Memo(reads)
         #: flags that constructors keep, by the id of their class; see `fixed_flags`
         self.kept_flags: Memo[str, dict[str, str]] = Memo(reads)
         #: losses that functions train on and let decide something, by their id; see `trained_losses`

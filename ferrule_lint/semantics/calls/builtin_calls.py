@@ -179,6 +179,8 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
     if dotted in _CONTENT:
         deps = observed(joined.deps) if _reads_tensor(arguments) else joined.deps
         joined = joined._replace(shape=None, shape_deps=NO_DEPS, deps=deps)
+    if dotted in ("int", "float"):
+        joined = joined._replace(length_deps=NO_DEPS)  # of a number there is one
     only = arguments.positional[0] if dotted in ("int", "bool") and len(arguments.values) == 1 else UNKNOWN
     return joined._replace(
         container=False,

@@ -51,7 +51,7 @@ from ferrule_lint.semantics.groups import roots, same_for_all
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.entities import ClassInfo, by_id
-from ferrule_lint.semantics.sources import stated, tokenizers
+from ferrule_lint.semantics.sources import stated, tokenizers, whole_sets
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.sources.rank_axes import is_world_size
 from ferrule_lint.semantics.walk import begun_later, captured, unreachable
@@ -353,6 +353,8 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
     if model is not None and model.event:
         modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
     instance = Value(types=frozenset({info}), there=True, unwrapped=frame.analysis.is_module(info))
+    if whole_sets.is_told_so(arguments.expr):
+        instance = instance._replace(filled=True)  # as many items as there are on each rank
     method = frame.analysis.names.method(info, "__init__")
     given: tuple[tuple[str, Value], ...] = ()
     bound: dict[str, Value] = {}

@@ -23,6 +23,7 @@ from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of
 from ferrule_lint.semantics.calls.summaries import Context
 from ferrule_lint.semantics.control import exceptions, host_work
 from ferrule_lint.semantics.divergence import latent
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.dependences import root_of
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.summary import Summary
@@ -102,6 +103,7 @@ def _call(
     bound = bind_arguments(function, receiver, positional, keywords, call)
     info = _receiver_class(analysis, function, receiver)
     if frame.light:
+        _reduced_by_own_layer(frame, function, call)
         set_by_calls.after_call(frame, function, info, call)
         sized_by_calls.after_call(frame, function, bound, call)
         if frame.is_unused(call):
@@ -209,11 +211,21 @@ def _left_off(
 
 
 def _whole_here(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
-    """The modules that are whole at a call, as a test around it tells, of those that callers have sharded under some
-    setting."""
+    """The modules that are whole at a call, of those that the function runs or hands on: as a test around it tells,
+    which callers have sharded under some setting, and a library's, which the caller has just made and not wrapped."""
     whole = [name for name, value in bound.items() if value.unwrapped and value.module]
-    sharded_by_some = [name for name in whole if handed_wrapped.wrapper_of(analysis, function, name)]
-    return tuple([(name, Value(module=True, unwrapped=True)) for name in sharded_by_some])
+    told = [
+        name
+        for name in whole
+        if handed_wrapped.wrapper_of(analysis, function, name)
+        or (analysis.sharding.unknown is not None and _is_of_library(bound[name]) and name in function.traits.run)
+    ]
+    return tuple([(name, Value(module=True, unwrapped=True)) for name in told])
+
+
+def _is_of_library(module: Value) -> bool:
+    """Whether nothing is known of a module but a library's class: `AutoModelForCausalLM.from_pretrained(path)`."""
+    return module.external is not None and not module.types
 
 
 def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:
@@ -301,6 +313,20 @@ def _left_behind(frame: Frame, summary: Summary, call: f.Call | None, receiver: 
         root = root_of(place)
         if (expr := argument(root)) is not None:
             make_uniform(frame, given.part_of(expr, place[len(root) :]), axes)
+    _reduced_by_own_layer(frame, function, call)
+
+
+def _reduced_by_own_layer(frame: Frame, function: FunctionInfo, call: f.Call | None) -> None:
+    """What the ranks agree on by the project's own `all_reduce`, whichever way that takes."""
+    from ferrule_lint.semantics.calls.agreement import make_uniform
+
+    name = reduced_in_place.by_own_layer(frame.analysis, function) if call is not None else ""
+    expr = passed(call, function, False, name) if name and call is not None else None
+    if expr is None or call is None:
+        return
+    group = passed(call, function, False, "group")
+    over_all = group is None or group == f.Const("None")
+    make_uniform(frame, expr, WORLD if over_all or group is None else frame.eval(group).group or UNKNOWN_GROUP)
 
 
 def _written(frame: Frame, summary: Summary, call: f.Call | None, receiver: bool) -> None:

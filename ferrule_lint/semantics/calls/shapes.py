@@ -10,7 +10,7 @@ from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data import buffers, exchanged, read_out, switches, told_sizes
 from ferrule_lint.semantics.domain.axes import DP, Axes, is_untold, share
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.dependences import CONTAINED, DATA, FLOWS, NO_DEPS, OBSERVED, Deps, recast
+from ferrule_lint.semantics.domain.dependences import CONTAINED, DATA, FLOWS, ITEM, NO_DEPS, OBSERVED, Deps, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import shown
@@ -71,7 +71,7 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
         else:
-            direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
+            direct = frozenset(d for d in value.deps if d[1] in (FLOWS, ITEM)) | value.shape_deps
             if type(expr) is f.Name and event.op in _FROM_ONE and _is_told_size(frame, expr.id):
                 direct = frozenset(d for d in direct if d[0] != expr.id)
                 value = value._replace(deps=frozenset(d for d in value.deps if d[0] != expr.id))

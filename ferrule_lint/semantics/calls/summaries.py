@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
-from ferrule_lint.semantics.gradients import gradient_order, meeting, no_loss, partly_used, stage_values
+from ferrule_lint.semantics.gradients import gradient_order, meeting, no_loss, only_logged, partly_used, stage_values
 from ferrule_lint.semantics.project.annotations import leaves_no_none
 from ferrule_lint.semantics.project.entities import SPELLED, ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import UNKNOWN_ANSWER, Input, Numbers
@@ -252,7 +252,7 @@ class Summaries:
             summary.trace = inference.in_evaluation(summary.trace, self._events_of)
         summary.result = sizing.given_back(frame, state.in_its_place(frame, returned.result_of(frame)))
         if frame.gradients:
-            summary.result = meeting.returned(frame, summary.result)
+            summary.result = only_logged.left_out(frame, meeting.returned(frame, summary.result))
             if no_loss.makes_targets(summary.function.name):
                 summary.result = no_loss.without_gradient(summary.result)
             partly_used.at_return(frame, summary.result)

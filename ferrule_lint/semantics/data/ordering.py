@@ -8,9 +8,11 @@ alike. What is filled while such a container is walked takes its order over.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.number_attributes import NUMBER_TYPES, is_declared
@@ -28,7 +30,7 @@ from ferrule_lint.semantics.domain.dependences import (
     recast,
 )
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, place_name, position
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -233,6 +235,8 @@ def _keyed_by_data(frame: Frame, target: f.Subscript, index: Value, place: str) 
     source = index.data or (index.divergence if index.divergence and index.divergence.kind == "data" else None)
     if source is None or type(target.index) is f.Const or numbers(target.index) or _is_term(frame, target.index):
         return None
+    if _is_of_written_keys(frame, target.index):
+        return None
     note = f"`{place}` gets its keys from the rank's own data"
     return source.then(frame.step("flow", target.pos, note)).at_most(Confidence.MEDIUM)
 
@@ -256,6 +260,51 @@ def _is_term(frame: Frame, key: f.Expr) -> bool:
         ):
             return True
     return False
+
+
+def _is_of_written_keys(frame: Frame, index: f.Expr) -> bool:
+    """Whether all that a key has of local data are keys of dicts that loops around go through: of such as are filled in
+    the project, whose order is followed, or of what a model puts out, which has one for each of its heads."""
+    keys = {key: of for loop in frame.rounds for key, of in _keys_walked(loop.statement)}
+    own = variables(index) & keys.keys()
+    others = (frame.read(name) for name in variables(index) - own)
+    if not own or any(value is not None and (value.data or value.divergence) for value in others):
+        return False
+    return all(_is_filled_here(frame, keys[key]) or _is_output(frame, keys[key]) for key in own)
+
+
+def _keys_walked(loop: f.For) -> Iterator[tuple[str, f.Expr]]:
+    """The name of the keys that a loop goes through, and the dict: `for k, v in d.items()`, `for k in d: ... d[k]`."""
+    walked, target = loop.iterable, loop.target
+    while type(walked) is f.Call and last_name(walked.func) in ("list", "tuple") and len(walked.args) == 1:
+        walked = walked.args[0]
+    view = walked.func.attr if type(walked) is f.Call and type(walked.func) is f.Attr and not walked.args else ""
+    if view in ("keys", "items") and type(walked) is f.Call and type(walked.func) is f.Attr:
+        first = target.elements[0] if type(target) is f.Sequence and target.elements else target
+        if type(first) is f.Name and (view == "keys" or first is not target):
+            yield first.id, walked.func.base
+    elif type(target) is f.Name and (place := place_name(walked)):
+        asked = nodes(loop.body, f.Subscript)
+        if any(place_name(e.base) == place and place_name(e.index) == target.id for e in asked):
+            yield target.id, walked
+
+
+def _is_filled_here(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is a container that the project fills, in an order that is known to be no rank's own."""
+    value = frame.read(place_name(expr))
+    return value is not None and value.container and value.unordered is None
+
+
+def _is_output(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is what a model puts out, or one of several such, by its name or by what it is made by."""
+    expr = expr.base if type(expr) is f.Subscript else expr
+    made = definition(frame, expr)
+    called = last_name(made.func) if type(made) is f.Call else ""
+    by_model = bool(called) and frame.models.convention("module", called) is not None
+    return by_model or _OUTPUTS.fullmatch(last_name(expr)) is not None
+
+
+_OUTPUTS = re.compile(r"(\w+_)?(logits|outputs?)(_dict)?")
 
 
 def _holds_terms(frame: Frame, walked: f.Expr) -> bool:

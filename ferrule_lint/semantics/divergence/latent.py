@@ -51,7 +51,7 @@ from ferrule_lint.semantics.domain.dependences import (
     recast,
     told_from_zero,
 )
-from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, taken_with_all
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, taken_with_all, worse
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
 from ferrule_lint.semantics.domain.trace import (
@@ -371,6 +371,8 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
         value, how = Value(number=value.number), FLOWS  # a number that is put into a tensor tells its type only
     elif latent.typed == "type":
         value = Value(layout=value.layout)  # as does a tensor of one item
+    if how == ITEM:  # one of what is handed over in a list or dict
+        value, how = _item_of(value), FLOWS
     problems = shape_problems(value)
     if problems and is_of_type(value, problems[0][1]) and typed is None:
         problems = []  # whether it is brought to one type in there is not known
@@ -393,6 +395,14 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
         direct = frozenset((p, how) for p, h in value.deps if h in (FLOWS, ITEM))
     if not problems and direct and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
         frame.latents.append(replace(latent, deps=direct, depth=latent.depth + 1, typed=""))
+
+
+def _item_of(value: Value) -> Value:
+    """An item of a list or dict, as far as sizes go: any may be the one that is uneven."""
+    shape = value.shape if value.container or value.slots is not None else None
+    for _, entry in value.entries:
+        shape = worse(shape, entry.shape)
+    return Value(shape=shape)
 
 
 def _apart_in_type(latent: Latent, value: Value) -> Divergence | None:

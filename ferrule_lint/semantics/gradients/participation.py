@@ -209,12 +209,20 @@ def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) 
             own = place_name(base) == frame.self_name
             return result._replace(reach=reach_of(EVERY if own else name))
     cuts = _CUTS if type(e.func) is f.Attr else _READS_OUT
-    if frame.no_gradient or last_name(e.func) in cuts:
+    if frame.no_gradient or last_name(e.func) in cuts or _makes_leaf(e):
         return result._replace(reach=DETACHED)
     if result.reach is not None:
         return result
     reach = combined(values)
     return result._replace(reach=reach) if reach is not None and (reach.outputs or reach.partly) else result
+
+
+def _makes_leaf(e: f.Call) -> bool:
+    """`Variable(loss, requires_grad=True)`: a new leaf with the number of another, from which no gradient flows back.
+
+    https://github.com/pytorch/pytorch/blob/main/torch/csrc/autograd/python_legacy_variable.cpp
+    """
+    return last_name(e.func) == "Variable" and ("requires_grad", f.Const("True")) in e.keywords
 
 
 def is_loss(qualname: str) -> bool:

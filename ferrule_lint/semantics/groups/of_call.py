@@ -36,7 +36,7 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
         if axes is not None:
             return axes, ""
         # `save(state, **options)`: the group may be among them
-        if arguments.is_open and default == WORLD:
+        if default == WORLD and (arguments.is_open or _is_handed_arguments(frame, arguments.expr)):
             return UNKNOWN_GROUP, ""
         func = arguments.expr.func
         if model.receiver == "" and not model.axes and type(func) is f.Attr:
@@ -56,6 +56,20 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     if never_given.stays_none(frame, expr):
         return default, ""
     return UNKNOWN_GROUP, render(expr)
+
+
+def _is_handed_arguments(frame: Frame, call: f.Call) -> bool:
+    """Whether a function was handed a collective and what it is to be given, and does not know yet what that is: one
+    argument, or several, the group among them (`op(*given) if isinstance(given, tuple) else op(given)`)."""
+    function = frame.function
+    if function is None or type(call.func) is not f.Name or call.keywords or len(call.args) != 1:
+        return False
+    names = {p.name for p in function.parameters}
+    op, given = call.func.id, call.args[0]
+    if type(given) is not f.Name or not {op, given.id} <= names:
+        return False
+    spread = (c.args for c in function.calls if type(c.func) is f.Name and c.func.id == op)
+    return any(type(a) is f.Starred and place_name(a.value) == given.id for args in spread for a in args)
 
 
 def _handed_over(frame: Frame, arguments: Arguments) -> f.Expr | None:

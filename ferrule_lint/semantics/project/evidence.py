@@ -25,6 +25,7 @@ class KeptSite:
     given: str
     owner: str
     number: int
+    block: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +183,8 @@ def _wrapped(kept: KeptWrapped) -> Wrapped:
 
 
 def _kept_site(site: WrapSite) -> KeptSite:
-    return KeptSite(site.path, site.text, site.given, site.owner, site.number)
+    return KeptSite(site.path, site.text, site.given, site.owner, site.number, site.block)
 
 
 def _site(kept: KeptSite) -> WrapSite:
-    return WrapSite(kept.path, _NOWHERE, kept.text, kept.given, kept.owner, kept.number)
+    return WrapSite(kept.path, _NOWHERE, kept.text, kept.given, kept.owner, kept.number, kept.block)

@@ -113,6 +113,7 @@ class Gathering:
             return
         told_to = model is not None and not serves and _tells_sharding(self._analysis, model, (module, owner), call)
         if model is not None and told_to and not (model.context and is_called_by_nobody(self._analysis, owner)):
+            site = site._replace(block=bool(model.context))
             seen.sites.append(site)
             self._any_module(site, serves, model.configured)
             seen.data_parallel = True

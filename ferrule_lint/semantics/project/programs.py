@@ -95,6 +95,19 @@ def starts_no_group(analysis: Analysis, module: ModuleInfo) -> bool:
     )
 
 
+def never_starts_group(analysis: Analysis, module: ModuleInfo) -> bool:
+    """The same, whatever the file calls a rank: it may be one of several processes that have no group."""
+    return (
+        can_be_started(analysis.names.modules, module, analysis.names.reads)
+        and not module.mentions_like(_STARTS_ONE)
+        and not any(other.mentions_any(_JOINS) for other in imported(analysis, module))
+    )
+
+
+_STARTS_ONE = re.compile(
+    r"(?i)(^|_)(init(ialize)?_(process_group|distributed|device_mesh|model_parallel|megatron)|launch|spawn)(_|$)|"
+    r"Trainer$|Fabric$|^Accelerator$|^PartialState$"
+)
 _STARTS_GROUP = re.compile(
     r"(?i)(^|_)(init(ialize)?_(process_group|distributed|device_mesh|model_parallel)|launch|spawn|ranks?|world_size)(_|$)|"
     r"Trainer$|Fabric$|^Accelerator$|^PartialState$|^(LOCAL_)?RANK$|main_process|process_index"

@@ -18,7 +18,8 @@ from ferrule_lint.semantics.project.programs import is_test
 
 class WrapSite(NamedTuple):
     """A call that wraps modules. `text`: as messages show it; `given`: the id of the class of what it is given, or
-    "" where that cannot be told; `owner`: the function that it stands in, or "", and the number of the call in it."""
+    "" where that cannot be told; `owner`: the function that it stands in, or "", and the number of the call in it;
+    `block`: it gathers for the time of a block what is in parts, and wraps nothing itself."""
 
     path: str
     pos: Pos
@@ -26,14 +27,16 @@ class WrapSite(NamedTuple):
     given: str = ""
     owner: str = ""
     number: int = 0
+    block: bool = False
 
 
 def nearest(sites: Sequence[WrapSite], path: str) -> WrapSite | None:
-    """The first of those in the file itself, or else in its folder, or else of all; those in tests come last."""
+    """The first of those in the file itself, or else in its folder, or else of all; those in tests come last, before
+    them those that wrap nothing themselves."""
     folder = path.rpartition("/")[0]
     return min(
         sites,
-        key=lambda site: (is_test(site.path), site.path != path, site.path.rpartition("/")[0] != folder),
+        key=lambda site: (is_test(site.path), site.block, site.path != path, site.path.rpartition("/")[0] != folder),
         default=None,
     )
 

@@ -9,14 +9,16 @@ of the list, with `[]` for any of its items, until something else is put there.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes
+from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.dependences import root_of
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, root_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.trial import Trial
 
 #: what goes through the items of its first argument, and what a dict is asked for
 _THROUGH = frozenset("enumerate iter list reversed tuple".split())
@@ -54,6 +56,46 @@ def agreed(frame: Frame, loop: f.For, communicates: bool) -> None:
         return  # of most loops nothing is known that could be agreed on
     if communicates or any(_AGREES.search(last_name(call.func)) for call in nodes(loop.body, f.Call)):
         _forget_parts(frame, holder)
+
+
+def made_anew(frame: Frame, loop: f.For, enter: Callable[[], None]) -> tuple[str, Value] | None:
+    """The dict that a loop goes through whose first statement sets each entry anew, and what it sets:
+    `for name in sums: sums[name] = sums[name].sum(dim=0)`."""
+    first, place = loop.body[0] if loop.body else None, _each(loop.iterable).removesuffix("[].")
+    if type(first) is not f.Assign or len(first.targets) != 1 or first.value is None or not place:
+        return None
+    target, key = first.targets[0], loop.target
+    if type(key) is f.Sequence and _last_of(loop.iterable) == "items" and len(key.elements) == 2:
+        key = key.elements[0]
+    elif type(key) is not f.Name or _last_of(loop.iterable) not in ("", "keys", "list"):
+        return None
+    if type(target) is not f.Subscript or place_name(target.base) != place or type(key) is not f.Name:
+        return None
+    if type(target.index) is not f.Name or target.index.id != key.id or any(map(_ends_round, statements(loop.body))):
+        return None
+    before = dict(frame.env)
+    with frame.recording(), Trial(frame):
+        enter()
+        value = frame.eval(first.value)
+    frame.env = before
+    return place, value
+
+
+def _last_of(iterable: f.Expr) -> str:
+    """By what call a dict is gone through: "" for itself."""
+    return last_name(iterable.func) if type(iterable) is f.Call else ""
+
+
+def _ends_round(s: f.Stmt) -> bool:
+    return type(s) is f.Break or type(s) is f.Return
+
+
+def of_new_sizes(frame: Frame, made: tuple[str, Value] | None) -> None:
+    """Behind such a loop: the items are of the sizes that they got in it, all of them."""
+    known = frame.env.get(made[0]) if made is not None else None
+    if made is not None and known is not None:
+        _, new = made
+        frame.env[made[0]] = known._replace(shape=new.shape, padded=new.padded, shape_deps=new.shape_deps)
 
 
 def forget(frame: Frame, call: f.Call, callee: FunctionInfo | None, communicates: bool) -> None:

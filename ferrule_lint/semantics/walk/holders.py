@@ -160,12 +160,14 @@ class Holders:
                 if v.data is None or v.tells or v.target is not None
             ]
         )
+        # of the sizes of its items, which say nothing of how many it holds
+        holds_uneven = value.shape is not None and all(v.container for v in values if v.shape is not None)
         return value._replace(
             entries=entries, keyed=None,
             length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None, apart=None,
             number=None, target=target, deps=NO_DEPS, const=const, presence=presence,
             uniform=value.uniform and len(values) == 1,
-            divergence=divergence, items=None, container=False, emptiness=None, data=None,
+            divergence=divergence, items=None, container=holds_uneven, emptiness=None, data=None,
             length=length, shape=value.shape if value.container else None,
             there=False, unwrapped=False,
             padded=None, reach=None, slots=None, shape_deps=NO_DEPS, presence_deps=NO_DEPS, boolean=False,
@@ -485,11 +487,14 @@ def enter(
                 frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
             continue
         known = bound.get(parameter.name)
-        if known is None or known.types or known.element_types or known.holds or known.there:
+        whole = known is not None and known.unwrapped
+        if known is None or known.types or known.element_types or known.holds or known.there or whole:
             value = admissions.of_parameter(frame, parameter.name, _told(frame, function, parameter))
             value = as_begun(frame, function, parameter.name, value)
             if known is not None and known.there:
                 value = value._replace(there=True, presence=None)
+            if whole:  # until something in there wraps it
+                value = value._replace(module=True, unwrapped=True, external=None)
             if known is not None and known.types:
                 external, module = known.external or value.external, known.module or value.module
                 value = value._replace(types=known.types, external=external, module=module)

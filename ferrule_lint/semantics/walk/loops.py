@@ -33,6 +33,7 @@ from ferrule_lint.semantics.domain.trace import (
     without_last,
 )
 from ferrule_lint.semantics.gradients import meeting, some_round
+from ferrule_lint.semantics.sources import whole_sets
 from ferrule_lint.semantics.walk import (
     adding_up,
     begun_again,
@@ -93,6 +94,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
     def enter() -> None:
         special_methods.each_round(frame, iterable, pos)
         value = sample_fields.walked(frame, s.target, s.iterable, s.body, element_of(frame, iterable, s.iterable))
+        if _names_batch(s.target) and whole_sets.is_walked(frame, s.iterable):
+            value = Value(uniform=True, types=value.types)
         bind(frame, s.target, _batch_by_name(frame, s.target, value, is_numbered(frame, s.iterable)))
         each_of.recall(frame, s.target, s.iterable)
 
@@ -103,6 +106,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     begun_loaders.begin(frame, s.iterable)
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     agreed, filled = over_groups.reduced(s), filling.by_rounds(frame, s)
+    made_anew = each_of.made_anew(frame, s, enter)
     body = _rounds(
         frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed,
         each=lambda: each_of.left(frame, s.target, s.iterable), single=counters.is_single(frame, s),
@@ -113,6 +117,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     grown.after_loop(frame, s, body, None)
     entered_later.after_loop(frame, s)
     each_of.agreed(frame, s, bool(body))
+    each_of.of_new_sizes(frame, made_anew)
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if again or (frame.function is not None and begun_again.until_stepped(frame.function.body, s, body)):
@@ -132,6 +137,10 @@ def for_loop(frame: Frame, s: f.For) -> None:
 
 
 _BATCH = re.compile(r"(^|_)(micro|mini)?_?batch$")
+
+
+def _names_batch(target: f.Expr) -> bool:
+    return type(target) is f.Name and _BATCH.search(target.id) is not None
 
 
 def _batch_by_name(frame: Frame, target: f.Expr, value: Value, numbered: bool = False) -> Value:

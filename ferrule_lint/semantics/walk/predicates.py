@@ -44,7 +44,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks, laid_out, named_members, plans, strides, this_round, written_ranks
-from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
+from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured, own_number
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.sources.stated import same_for_all
 from ferrule_lint.semantics.walk import both_ends, found_files, given_rank, kept_tests, made_under, set_either_way
@@ -442,7 +442,11 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         entry = optional_entry(frame, key.rights[0], left.text.strip("'\""), key.pos)
         if entry is not None:
             return atom_of(frame, key, Value(divergence=entry)), Value(divergence=entry)
-    if a.divergence is not None and a.divergence.kind == "host" and _is_hash(frame, left):
+    if (
+        a.divergence is not None
+        and a.divergence.kind == "host"
+        and (_is_hash(frame, left) or own_number.is_of_thread(frame, left))
+    ):
         a = Value()
     divergence = a.divergence or next((d for d in (b.divergence, b.length) if d is not None and d.kind == "rank"), None)
     if divergence is None and a.data is not None and type(left) is not f.Const and not _may_be_key(frame, left):
@@ -487,7 +491,7 @@ _COPIES = frozenset({"list", "tuple", "sorted"})
 
 def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
     """Why a dict has a key on some ranks only: it was put in there, or so was something under a key worked out."""
-    entry = value.entry(key)
+    entry = next((entry for known, entry in value.entries if known == key), None)
     if entry is not None:
         return entry.presence
     length = value.length

@@ -18,7 +18,15 @@ from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, entered_later, filled_by_others, given, in_place
+from ferrule_lint.semantics.walk import (
+    aliases,
+    behind_exits,
+    entered_later,
+    filled_by_others,
+    given,
+    in_place,
+    written_beside,
+)
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -111,6 +119,8 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
         if divergence is not None:
             entry = value._replace(presence=worse(value.presence, divergence))
         entries = with_entry(entries, key, entry)
+    if key is None and more is not None and more.kind == "rank":
+        entries = written_beside.told(frame, target, place, base)
     merged = base._replace(
         entries=entries if len(entries) <= MOST_ENTRIES else (),
         keyed=keyed if len(entries) <= MOST_ENTRIES else None,

@@ -21,7 +21,7 @@ from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import dimensions
-from ferrule_lint.semantics.sources import admissions, environment, field_names, setting_names
+from ferrule_lint.semantics.sources import admissions, environment, field_names, own_number, setting_names
 from ferrule_lint.semantics.walk import given, read_entries
 from ferrule_lint.semantics.walk.binding import held_class, of_items
 from ferrule_lint.semantics.walk.displays import is_table
@@ -69,6 +69,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             frame.eval(e.base)
             return read_entries.made(frame, place, e, known)
     base, index = frame.eval(e.base), frame.eval(e.index)
+    if index.divergence is not None and own_number.is_of_thread(frame, e.index):
+        index = UNKNOWN
     if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
         if place and frame.own_attribute(place):
             entry = given.of_field(frame, f"{place}[{e.index.text}]", entry)

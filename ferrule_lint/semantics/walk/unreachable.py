@@ -38,10 +38,12 @@ def of_nothing(frame: Frame, func: f.Expr) -> None:
 
 def of_other_arguments(frame: Frame, function: FunctionInfo, call: f.Call) -> bool:
     """A call without an argument that the function needs is an exception, on every rank that comes here: it was
-    written for the function as it once was."""
-    if frame.light or frame.attempts or not _lacks_one(function, call) or not _is_told(frame, function, call):
+    written for the function as it once was. In a `try` its handler is come to by all of them, and nobody by what is in
+    the function."""
+    if frame.light or not _lacks_one(function, call) or not _is_told(frame, function, call):
         return False
-    frame.emit(Exit("raise", call.pos[0]))
+    if not frame.attempts:
+        frame.emit(Exit("raise", call.pos[0]))
     return True
 
 
