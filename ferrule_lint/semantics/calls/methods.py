@@ -26,7 +26,16 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, captured, filled_by_others, given, removed, updated
+from ferrule_lint.semantics.walk import (
+    aliases,
+    behind_exits,
+    captured,
+    collected_later,
+    filled_by_others,
+    given,
+    removed,
+    updated,
+)
 from ferrule_lint.semantics.walk.binding import held_class
 
 if TYPE_CHECKING:
@@ -401,6 +410,8 @@ def _put_in(
             if not known.container:
                 guard = guard.at_most(Confidence.MEDIUM)  # made elsewhere
             merged = merged._replace(length=worse(merged.length, guard))
+        if frame.light and collected_later.of_some_parts(added):
+            merged = merged._replace(data=None)
         frame.also_left(name, merged)
 
 
