@@ -62,6 +62,8 @@ def amount(tree: Tree, term: cst.BaseExpression) -> Amount:
         if _is_size(term.left):
             return "unlike" if operator is cst.NotEqual else ""
         operator, limit = _MIRRORED.get(operator, operator), term.left
+    elif not _is_size(term.left):
+        return ""
     number = limit.evaluated_value if isinstance(limit, cst.Integer) else None
     if number == 0:
         zero: dict[type[cst.BaseCompOp], Amount] = {
