@@ -37,6 +37,8 @@ def left_in(values: Iterable[Value], methods: Iterable[FunctionInfo], name: str)
         if not method.parameters or method.is_static:
             continue
         place = f"{method.parameters[0].name}.{name}"
+        if any(_registers(call, name) for call in method.calls):
+            return None
         for s in statements(method.body):
             filled = filled or appended_to(s) == place
             if not _keeps(s, place):
@@ -48,6 +50,12 @@ def of_some_parts(added: Value) -> bool:
     """Whether some entries of what is put in are the rank's own, and others are not, or not known to be: which of them
     somebody asks for later is not told by the list."""
     return any(entry.observed is None for _, entry in added.entries)
+
+
+def _registers(call: f.Call, name: str) -> bool:
+    """`self.add_state("preds", default=[])`: a metric's own state, which its library gathers before it is asked for."""
+    named = [*call.args[:1], *(value for key, value in call.keywords if key == "name")]
+    return last_name(call.func) == "add_state" and any(type(arg) is f.Const and arg.text[1:-1] == name for arg in named)
 
 
 def _keeps(s: f.Stmt, place: str) -> bool:
