@@ -252,3 +252,28 @@ def run(loader: torch.utils.data.DataLoader) -> None:
 def test_what_a_callee_depends_on(code: str, said: str, tmp_path: Path) -> None:
     (finding,) = lint_source({"main.py": GIVEN.format(code=code)}, tmp_path).findings
     assert finding.message == f"`after` issues barrier depending on {said}"
+
+
+MASKED = """
+import torch
+import torch.distributed as dist
+
+
+def after(rows: torch.Tensor, chosen: torch.Tensor) -> None:
+    left = rows[chosen]
+    if len(left):
+        dist.barrier()
+
+
+def run(loader: torch.utils.data.DataLoader) -> None:
+    for batch in loader:
+        after(batch["rows"], batch["chosen"])
+"""
+
+
+def test_the_mask_is_named_and_not_what_it_selects_from(tmp_path: Path) -> None:
+    (finding,) = lint_source({"main.py": MASKED}, tmp_path).findings
+    assert (
+        finding.message
+        == "`after` issues barrier depending on `len(left)`, which differs between ranks as `chosen` does"
+    )

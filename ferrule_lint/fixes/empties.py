@@ -17,18 +17,29 @@ from ferrule_lint.fixes.tests import asks, normal
 
 #: take one item at least, as their first argument, or make no number of none
 _TAKE_ONE = frozenset(
-    "max min next stack cat concat concatenate vstack hstack choice reduce pad_sequence mean std var median".split()
+    """max min next stack cat concat concatenate vstack hstack choice choices sample reduce pad_sequence mean std var
+    median multinomial RandomSampler amax amin argmax argmin quantile topk""".split()
 )
+#: draw a number below one that may be none
+_DRAWS = frozenset({"randint", "randrange"})
 #: methods that need an item, or make no number of none
-_NEED_ONE = frozenset("max min argmax argmin amax amin pop popleft popitem mean std var median quantile".split())
+_NEED_ONE = frozenset(
+    "max min argmax argmin amax amin pop popleft popitem mean std var median quantile multinomial topk".split()
+)
 #: are as empty as their argument
 _AS_EMPTY = frozenset("list tuple sorted iter reversed enumerate zip map filter tensor as_tensor array asarray".split())
 
 #: methods and functions whose result has an item for each item of what they are given
 _KEEPS_ITEMS = frozenset(
     """abs bfloat16 bool clamp clone contiguous copy cos cpu cuda detach double exp flatten float half int items keys
-    log log_softmax long masked_select nonzero numpy pow relu reshape sigmoid sin softmax sqrt square squeeze t tanh to
-    tolist transpose unsqueeze values view""".split()
+    log log1p log_softmax logsigmoid long masked_select nonzero numpy pow relu reshape sigmoid sin softmax softplus sqrt
+    square squeeze t tanh to tolist transpose unsqueeze values view""".split()
+)
+#: where functions come from that work item by item, if they do not say otherwise
+_ITEM_BY_ITEM = re.compile(r"(torch\.nn\.|torch\.|nn\.)?(F|functional)|torch|torch\.special|np|numpy|jnp")
+_NOT_BY_ITEM = re.compile(
+    r"sum|prod|any|all|norm|mean|std|var|count|numel|bincount|einsum|matmul|mm$|dot$|linear|conv|embedding|"
+    r"zeros|ones|full|empty|arange|eye|rand|stack|cat$|pad|equal|dist|save|load"
 )
 #: ask a tensor or list whether there is something in it, or how much
 _ASK = frozenset("any all sum numel nelement len count_nonzero nonzero size".split())
@@ -128,8 +139,14 @@ def _is_empty(value: cst.BaseExpression, empty: set[str]) -> bool:
             return True
         if _LOSS.search(name):
             return given and _reduction(value) == "none"
-        return given and (name in _AS_EMPTY or name in _KEEPS_ITEMS or _is_network(value))
+        return given and (name in _AS_EMPTY or name in _KEEPS_ITEMS or _is_network(value) or _is_by_item(value))
     return False
+
+
+def _is_by_item(call: cst.Call) -> bool:
+    """Whether a library's function has a result for each item, as most have: `F.logsigmoid(x)`, `torch.erf(x)`."""
+    of_library = isinstance(call.func, cst.Attribute) and _ITEM_BY_ITEM.fullmatch(_written(call.func.value)) is not None
+    return of_library and _NOT_BY_ITEM.search(callee(call)) is None
 
 
 def _is_network(call: cst.Call) -> bool:
@@ -169,6 +186,9 @@ def _needs_one(node: cst.CSTNode, empty: set[str]) -> bool:
         return _reduction(node) == "mean"
     if isinstance(node.func, cst.Attribute) and callee(node) in _NEED_ONE and _is_empty(node.func.value, empty):
         return True
+    if callee(node) in _DRAWS:
+        drawn = [arg.value for arg in node.args if isinstance(arg.value, cst.Name | cst.BinaryOperation)]
+        return any(reads(one) & empty for one in drawn)
     if callee(node) not in _TAKE_ONE or not node.args:
         return False
     spared = any(arg.keyword is not None and arg.keyword.value in ("default", "initializer") for arg in node.args)

@@ -3,7 +3,8 @@
 What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX).
 The same holds where a loop over data ends. That something is ready, or there as a file, has to be so on every rank
 (MIN); for a file also where that decides about a block. "There is nothing here" is agreed on only if no rank has
-anything (MIN): then ranks without data go on with empty tensors, and ranks that are done with nothing to do.
+anything (MIN): then ranks without data go on with empty tensors, and ranks that are done with nothing to do. "There is
+too little" or "too much" for the code below is no such thing: the rank that says so cannot go on (MAX).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
+from ferrule_lint.fixes.amounts import Amount, amount, plainly_returned
 from ferrule_lint.fixes.blocks import WIDE, on_one_line
 from ferrule_lint.fixes.divisors import kept_from_zero
 from ferrule_lint.fixes.edits import in_order
@@ -69,6 +71,8 @@ def propose(site: Site) -> Fix | None:
     if "bad value" in answers and not all(says_bad(tree.text(term)) for term in all_terms(test)):
         return None
     known = _agreement(answers, does, _negated(test))
+    if answers == {"size"}:
+        known = _of_sizes(site, owner, {amount(tree, term) for term in all_terms(test)}, does)
     done, wrapped = _done_if_asked(tree, test)
     if (answers <= {"value", "size", "other"} and says_done(tree, test)) or (done and does):
         known = True, [_NOTHING_LEFT]
@@ -260,6 +264,23 @@ def _is_told_to_stop(tree: Tree, test: cst.BaseExpression) -> bool:
     return isinstance(test, cst.Name | cst.Attribute) and _STOP.search(tree.text(test)) is not None
 
 
+def _of_sizes(site: Site, owner: cst.If, amounts: set[Amount], does: str) -> tuple[bool, list[str]] | None:
+    """The same of a test that asks for sizes only.
+
+    What comes to an end as soon as there is enough can go on where there is more, or cannot: neither is sure.
+    """
+    if amounts == {"none"}:
+        return True, ["the code below can run on empty data"]
+    in_a_loop = any(isinstance(one, cst.For | cst.While) for one in site.tree.around(owner))
+    if not plainly_returned(site.tree, owner.body):
+        return None
+    if amounts <= {"less", "unlike"}:
+        return False, ["the others can do without what they have" if in_a_loop else "the others can wait for this"]
+    if amounts <= {"less", "unlike", "more", "least"} and (does == "continues" or not in_a_loop):
+        return False, ["the others can do without what they have"]
+    return None
+
+
 def _negated(test: cst.BaseExpression) -> bool:
     return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
 
@@ -274,8 +295,6 @@ def _agreement(answers: set[Asks], does: str, negated: bool) -> tuple[bool, list
     if answers <= {"file"}:
         # what follows a file that is there needs it everywhere; what follows one that is not can do without
         return not negated, ["what only some ranks can see may be done without"]
-    if answers <= {"size"}:
-        return True, ["the code below can run on empty data"]
     if answers <= {"value", "bad value"} and does == "breaks":
         return False, [_ONE_IS_ENOUGH]
     return None

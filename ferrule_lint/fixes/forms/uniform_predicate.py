@@ -3,6 +3,9 @@
 For conditions on the local batch or on a clock. All conditions of a function that are still the same at its first one
 are asked in one small MAX all-reduce. Terms that guard None stay in the test, and are asked locally before the
 reduction, which stands outside of any short circuit: it cannot raise, and every rank takes part in it.
+
+What asks whether there is enough for the code below, or not too much (`len(data) >= 32`), is AND-reduced: who has less
+would fail there.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Finding, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
+from ferrule_lint.fixes.amounts import amount, limit_of
 from ferrule_lint.fixes.blocks import call_of, on_one_line
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.empties import fails_within
@@ -41,13 +45,13 @@ def propose(site: Site) -> Fix | None:
     if own is None or group is None:
         return None
     flags = flags_of(site.tree, site.function)
-    if isinstance(own.owner, cst.If) and not _is_elif(site.tree, own.owner):
+    if isinstance(own.owner, cst.If) and not _is_elif(site.tree, own.owner) and not own.enough:
         joint = _joint(site, own, group, flags)
         if joint is not None:
             return joint
-    if own.guards or ("size" in own.asked and not group.certain):
+    if own.guards or ("size" in own.asked and not group.certain and not own.enough):
         return None
-    helper = agreeing(site, "MAX", group)
+    helper = agreeing(site, "MIN" if own.enough else "MAX", group)
     if helper is None:
         return None
     name, edits = helper
@@ -66,6 +70,8 @@ class _Condition:
     statement: cst.BaseStatement
     guards: tuple[cst.BaseExpression, ...]
     asked: tuple[Asks, ...]
+    #: whether there is enough for the code that it decides about: none may go there who has less
+    enough: bool = False
 
 
 def _condition(site: Site, finding: Finding, owner: object) -> _Condition | None:
@@ -106,9 +112,29 @@ def _condition(site: Site, finding: Finding, owner: object) -> _Condition | None
     )
     if any(isinstance(one, cst.NamedExpr | cst.Await | cst.Yield) for one in tree.walk(test)):
         return None
-    if {"size", "value"} & set(decisive) and isinstance(owner, cst.If | cst.IfExp) and fails_within(site, owner):
+    enough = _asks_for_enough(site, owner, [term for term in terms if asks(tree, term) == "size"])
+    if enough is None or (enough and (len(decisive) > 1 or guards)):
         return None
-    return _Condition(finding, owner, test, statement, guards, decisive)
+    may_be_nothing = not enough and bool({"size", "value"} & set(decisive))
+    if may_be_nothing and isinstance(owner, cst.If | cst.IfExp) and fails_within(site, owner):
+        return None
+    return _Condition(finding, owner, test, statement, guards, decisive, enough)
+
+
+def _asks_for_enough(site: Site, owner: cst.CSTNode, terms: list[cst.BaseExpression]) -> bool | None:
+    """Whether terms ask for so much as the code below needs, or can take; None if they may ask for a way to take:
+    with another arm, or where more than a number that the arm does not use may be what needs another treatment."""
+    asked = [(amount(site.tree, term), limit_of(term)) for term in terms]
+    if all(kind in ("some", "none") for kind, _ in asked):
+        return False
+    if not isinstance(owner, cst.If) or owner.orelse is not None or leaves_early(owner.body):
+        return None
+    used = reads(owner.body)
+    for kind, limit in asked:
+        more = kind == "more" and limit is not None and (isinstance(limit, cst.Integer) or bool(reads(limit) & used))
+        if kind not in ("some", "less", "least", "exact") and not more:
+            return None
+    return True
 
 
 def _is_guarded(tree: Tree, flag: Flag) -> bool:
@@ -134,7 +160,7 @@ def _joint(site: Site, own: _Condition, group: Group, flags: Flags) -> Fix | Non
     conditions = [own]
     for finding in site.others:
         other = _condition(site, finding, owner_of(tree, finding))
-        if other is None or not isinstance(other.owner, cst.If) or _is_elif(tree, other.owner):
+        if other is None or not isinstance(other.owner, cst.If) or _is_elif(tree, other.owner) or other.enough:
             continue
         if all(one.owner is not other.owner for one in conditions):
             conditions.append(other)
@@ -246,7 +272,9 @@ def _assumptions(conditions: tuple[_Condition, ...], group: Group) -> list[str]:
     """What has to hold for the program to mean what it meant; a clock may be anybody's."""
     asked = {answer for one in conditions for answer in one.asked}
     found = []
-    if "size" in asked:
+    if any(one.enough for one in conditions):
+        found.append("those that have enough can wait, or do without")
+    elif "size" in asked:
         found.append("the branch can run on empty data")
     elif asked - {"clock"}:
         found.append("the branch does no harm where the rank's own answer is no")
@@ -258,7 +286,8 @@ def _assumptions(conditions: tuple[_Condition, ...], group: Group) -> list[str]:
 def _fix(conditions: tuple[_Condition, ...], group: Group, edits: Iterable[Edit]) -> Fix:
     what = "the condition is" if len(conditions) == 1 else f"{len(conditions)} conditions are"
     assumptions = _assumptions(conditions, group)
-    message = f"{what} OR-reduced over the ranks" + (
+    how = "AND" if any(one.enough for one in conditions) else "OR"
+    message = f"{what} {how}-reduced over the ranks" + (
         f"; assumes that {' and that '.join(assumptions)}" if assumptions else ""
     )
     return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order(edits))

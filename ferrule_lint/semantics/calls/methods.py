@@ -26,7 +26,16 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, captured, filled_by_others, given, removed, updated
+from ferrule_lint.semantics.walk import (
+    aliases,
+    behind_exits,
+    captured,
+    collected_later,
+    filled_by_others,
+    given,
+    removed,
+    updated,
+)
 from ferrule_lint.semantics.walk.binding import held_class
 
 if TYPE_CHECKING:
@@ -215,6 +224,13 @@ _TRANSPARENT = frozenset(
 )
 
 
+def _is_uneven_here(frame: Frame, item: f.Expr) -> bool:
+    """Whether this function has begun a list, and filled it in rounds, or under tests, of which the rank has its own:
+    `self.data.extend(episode)`."""
+    known = frame.env.get(item.id) if type(item) is f.Name else None
+    return known is not None and known.container and known.length is not None and not known.length.assumed
+
+
 def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     """Adding to a container: under a divergent condition its length differs from then on."""
     e = arguments.expr
@@ -244,7 +260,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     of_rank = whole and added.length is not None and added.length.kind == "rank"
     # `found.extend([x for x in xs if x.ok])`; what sets and dicts are updated with are mostly keys
     tested = last_name(e.func) == "extend" and any(
-        filters.asks_each(frame, item) or _is_list_of(item) for item in e.args
+        filters.asks_each(frame, item) or _is_list_of(item) or _is_uneven_here(frame, item) for item in e.args
     )
     if of_rank or (whole and (put_together.is_filled_here(known, added) or _brings_keys(e, known, added))):
         known = known._replace(length=worse(known.length, added.length))
@@ -401,6 +417,8 @@ def _put_in(
             if not known.container:
                 guard = guard.at_most(Confidence.MEDIUM)  # made elsewhere
             merged = merged._replace(length=worse(merged.length, guard))
+        if frame.light and collected_later.of_some_parts(added):
+            merged = merged._replace(data=None)
         frame.also_left(name, merged)
 
 

@@ -30,6 +30,9 @@ _OF_ALL = frozenset({"RandomSampler", "SequentialSampler"})
 #: a sampler that gives every rank as many indices, by its name
 _EVEN = "distributed"
 
+#: differences by which an iterator ends for itself: its own number, or its own clock
+_OWN_ENDS = frozenset({"rank", "host"})
+
 #: library classes whose `__iter__` a data loader runs
 _DRAWN = frozenset({"Sampler", "BatchSampler", "IterableDataset"})
 
@@ -80,11 +83,12 @@ def _hands_out_itself(method: FunctionInfo) -> bool:
 
 
 def _runs_dry(frame: Frame, info: ClassInfo) -> Divergence | None:
-    """Why an iterator ends on some ranks earlier: its `__next__` says so by the items that this rank has been dealt."""
+    """Why an iterator ends on some ranks earlier: its `__next__` says so by the items that this rank has been dealt,
+    or by what its host says (a clock)."""
     method = frame.analysis.names.method(info, "__next__")
     known = frame.analysis.frame_of(method) if method is not None and not frame.light else None
     ends = [e.divergence for e in known[1].escapes.values() if e.name == "StopIteration"] if known is not None else []
-    return next((d.at_most(Confidence.MEDIUM) for d in ends if d is not None and d.kind == "rank"), None)
+    return next((d.at_most(Confidence.MEDIUM) for d in ends if d is not None and d.kind in _OWN_ENDS), None)
 
 
 def never_ends(body: f.Body) -> bool:

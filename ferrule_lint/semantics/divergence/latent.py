@@ -43,6 +43,7 @@ from ferrule_lint.semantics.domain.dependences import (
     ITERATED,
     NO_DEPS,
     OBSERVED,
+    PICKED,
     PRESENT,
     TRUE,
     ZERO,
@@ -323,7 +324,8 @@ def raise_or_pass_on(
                     found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
                     op = latent.event.named
-                    message = f"`{summary.display}` issues {op} depending on {_decider(latent, name)}"
+                    decides = _decider(latent, _cause(latent, name, how, bound))
+                    message = f"`{summary.display}` issues {op} depending on {decides}"
                     if latent.needs == "order":
                         message = f"`{summary.display}` issues {op} in the order of `{name}`, which ranks do not share"
                     code = "FER107" if latent.code == "FER101" and found.kind == "structure" else latent.code
@@ -351,6 +353,13 @@ def raise_or_pass_on(
                     if not passed:
                         continue
                 frame.latents.append(replace(latent, deps=passed, depth=latent.depth + 1))
+
+
+def _cause(latent: Latent, name: str, how: str, bound: Mapping[str, Value]) -> str:
+    """By which parameter a test comes out as it does, for the message: that there is nothing in `crops[has_crop]` is up
+    to the mask, where that is local data, rather than to what it picks from."""
+    picked = [other for other, as_ in sorted(latent.deps) if how == EMPTY and as_ == PICKED]
+    return next((other for other in picked if other in bound and bound[other].observed is not None), name)
 
 
 def _decider(latent: Latent, name: str) -> str:

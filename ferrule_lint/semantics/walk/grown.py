@@ -74,11 +74,17 @@ def _grow(frame: Frame, s: f.For | f.While, why: Divergence) -> None:
             continue
         note = f"`{grown.place}` grows in each round, of which the rank has a number of its own"
         more = why.then(frame.step("flow", grown.pos, note)).at_most(Confidence.MEDIUM)
+        own = frame.own_attribute(grown.place)
         if grown.counts and known.divergence is None and known.data is None:
-            frame.env[grown.place] = known._replace(divergence=more, const=None, uniform=False)
-        elif not grown.counts and known.container:
+            now = known._replace(divergence=more, const=None, uniform=False)
+        elif not grown.counts and (known.container or (own and not known.types)):
             length = worse(known.length, more)
-            frame.env[grown.place] = known._replace(length=length, slots=None, items=None, uniform=False)
+            now = known._replace(length=length, slots=None, items=None, uniform=False)
+        else:
+            continue
+        frame.env[grown.place] = now
+        if own:
+            frame.also_left(own, now)
 
 
 def _choices(body: Trace) -> Iterator[Choice]:
@@ -120,9 +126,9 @@ def _grown(body: f.Body) -> list[_Grown]:
 
 def _of(s: f.Stmt) -> Iterator[_Grown]:
     if type(s) is f.AugAssign and s.op == "Add" and type(s.value) is f.Const and s.value.text.isdigit():
-        pos = position(s.target)
-        if type(s.target) is f.Name and pos is not None:
-            yield _Grown(s.target.id, pos, True)
+        place, pos = place_name(s.target), position(s.target)
+        if pos is not None and (type(s.target) is f.Name or type(s.target) is f.Attr):
+            yield _Grown(place, pos, True)
     call = s.value if type(s) is f.ExprStmt else None
     if type(call) is f.Call and type(call.func) is f.Attr and call.func.attr in _FILLS:
         yield _Grown(place_name(call.func.base), call.pos, False)

@@ -25,7 +25,15 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, Glo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
-from ferrule_lint.semantics.walk import given, own_names, passed_data, passed_in, put_in_order, set_back
+from ferrule_lint.semantics.walk import (
+    collected_later,
+    given,
+    own_names,
+    passed_data,
+    passed_in,
+    put_in_order,
+    set_back,
+)
 from ferrule_lint.semantics.walk.as_begun import as_begun
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -109,6 +117,10 @@ class Holders:
         if annotated is not None:
             found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
         result = self._as_held(found) if found else None
+        if result is not None and not result.types:
+            methods = [m for c in self._analysis.names.mro(info) for m in c.methods.values()]
+            if (data := collected_later.left_in(found, methods, name)) is not None:
+                result = result._replace(data=data, container=True, uniform=False)
         if result is not None and result.types and stands_for_workers(self._analysis.names, info, result.types):
             result = WORKERS
         return result

@@ -43,6 +43,10 @@ _RESTORE = frozenset({"set_extra_state", "load_state_dict", "_load_from_state_di
 _MASK = re.compile(r"(\w+_)?masks?")
 #: hooks of Lightning and MMEngine that run behind a step, with what it returned
 _BEHIND_STEP = re.compile(r"on_(train|validation|test|predict)_batch_end|after_(train|val|test)_iter")
+_OUTPUTS = re.compile(r"(\w+_)?(outputs|outs)")
+#: hooks of Lightning 1 that are handed what all steps have returned, with those steps
+_OF_STEPS = {f"{name}_epoch_end": (f"{name}_step", f"{name}_step_end") for name in ("training", "validation", "test")}
+_TOGETHER = re.compile(r"reduce|gather|sync|broadcast", re.IGNORECASE)
 #: terms that, by their names, are added to a loss of the same outputs
 _BESIDE = re.compile(r"aux|regulari[sz]|penalty", re.IGNORECASE)
 _MATCHED = re.compile(r"(^|_)(indices|inds|match\w*|assign\w*|positives?)$")
@@ -153,8 +157,24 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
 
 
 def _is_of_step(frame: Frame, name: str) -> bool:
-    """Whether a hook of a training loop is given what the step has made of the rank's own batch."""
-    return name == "outputs" and frame.function is not None and _BEHIND_STEP.fullmatch(frame.function.name) is not None
+    """Whether a hook of a training loop is given what the step has made of the rank's own batch, or of all of them."""
+    if frame.function is None or not _OUTPUTS.fullmatch(name):
+        return False
+    behind = name == "outputs" and _BEHIND_STEP.fullmatch(frame.function.name) is not None
+    return behind or _is_of_own_steps(frame, frame.function.name)
+
+
+def _is_of_own_steps(frame: Frame, hook: str) -> bool:
+    """Whether a hook of a module of Lightning is handed what each step has returned, and the step brings nothing
+    together itself."""
+    steps, info = _OF_STEPS.get(hook), frame.self_class
+    if steps is None or info is None:
+        return False
+    names = frame.analysis.names
+    if not any(base.endswith(".LightningModule") for base in names.external_bases(info)):
+        return False
+    own = [method for step in steps if (method := names.method(info, step)) is not None]
+    return not any(_TOGETHER.search(last_name(call.func)) for method in own for call in method.calls)
 
 
 #: how hooks are called that a library hands what each batch has left: as much on each rank as there are batches

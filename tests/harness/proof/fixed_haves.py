@@ -157,3 +157,17 @@ def by_place(m: types.ModuleType, spread: bool) -> Any:
     out = model(torch.tensor([1, 2, 3]), pixel_values, None if pixel_values is None else torch.tensor([0, 2]))
     out.sum().backward()
     return full(out), gradients(model)["parts.connector.bias"]
+
+
+@scene("fixes:reduce_decision/too_few_samples")
+@scene("fixes:uniform_predicate/enough_samples")
+def too_few_samples(m: types.ModuleType, spread: bool) -> Any:
+    x, all_of_it = torch.tensor([1.0, 2.0]), torch.tensor([True, True])
+    few = {"x": x, "mask": torch.tensor([True, not (spread and odd())])}
+    return m.train([few, {"x": x, "mask": all_of_it}])
+
+
+@scene("fixes:reduce_decision/too_long")
+def too_long(m: types.ModuleType, spread: bool) -> Any:
+    long = {"input_ids": torch.ones(1, 4 if spread and odd() else 3)}
+    return m.train([long, {"input_ids": torch.ones(1, 2)}], torch.arange(3.0), 3)
