@@ -52,7 +52,7 @@ def _is_alone(analysis: Analysis, finding: Finding) -> bool:
 
 
 def _asks_for_group(analysis: Analysis, finding: Finding) -> bool:
-    """Whether what issues each event of a finding, in another file, asks before whether there is a process group, itself
+    """Whether what issues each event of a finding, in another file, asks first if there is a process group, itself
     or by a function beside it: `if is_distributed(): dist.all_reduce(seed)`."""
     steps = [s for s in finding.witness if s.role == "event"]
     if not steps or any(s.path == finding.path for s in steps):

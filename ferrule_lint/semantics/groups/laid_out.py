@@ -63,23 +63,9 @@ def _meaning(frame: Frame, expr: f.Expr) -> f.Expr:
         given = [one for method in methods for one in frame.analysis.bodies.given(method.body, render(meant))]
         return given[0] if len(given) == 1 else meant
     if type(meant) is f.Name:
-        assigned = _at_top(frame, meant.id)
-        return assigned if assigned is not None else meant
+        given = frame.analysis.bodies.assigned(frame.module.body, meant.id)
+        return given[0] if len(given) == 1 else meant
     return meant
-
-
-def _at_top(frame: Frame, name: str) -> f.Expr | None:
-    """What the file sets a variable of its own to, once: `rank, world = get_rank(), get_world_size()`, too."""
-    found: list[f.Expr] = []
-    for s in frame.module.body:
-        for target in s.targets if type(s) is f.Assign and s.value is not None else ():
-            value = s.value if type(s) is f.Assign else None
-            if type(target) is f.Name and target.id == name and value is not None:
-                found.append(value)
-            elif type(target) is f.Sequence and type(value) is f.Sequence:
-                pairs = zip(target.elements, value.elements, strict=False)
-                found += [given for of, given in pairs if type(of) is f.Name and of.id == name]
-    return found[0] if len(found) == 1 else None
 
 
 def _sizes(frame: Frame) -> frozenset[tuple[str, str]]:

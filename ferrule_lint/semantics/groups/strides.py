@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes, walk
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.text import last_name, render, variables
 
@@ -52,7 +52,7 @@ def _member_by(frame: Frame, asked: f.Expr, answer: f.Const) -> Callable[[f.Expr
     if type(meant) is f.Op and meant.kind == "Mod" and len(meant.operands) == 2:
         by = render(meant.operands[1])
         return lambda first, step: render(first) == answer.text and render(step) == by
-    if answer.text == "0" and LOCAL_RANK.match(last_name(asked)) is not None:
+    if answer.text == "0" and (LOCAL_RANK.match(last_name(asked)) or "LOCAL_RANK" in render(meant)):
         return lambda first, step: render(first) == answer.text and counts_on_node(step)
     return None
 
@@ -65,12 +65,15 @@ def counts_on_node(step: f.Expr) -> bool:
 def _strides(frame: Frame) -> Iterator[tuple[f.Expr, f.Expr]]:
     """The first and the distance of the ranks that a function hands to what makes groups: `range(0, n, step)`, or those
     of all ranks that leave the same rest, `[r for r in range(n) if r % step == 0]`."""
-    function = frame.function
-    if function is None or not any(last_name(call.func) == "range" for call in function.calls):
+    body = frame.function.body if frame.function is not None else frame.module.body
+    if not frame.module.mentions_any(_SAYS_IT) and frame.function is None:
         return
-    handed = [call for call in function.calls if _GIVES.search(last_name(call.func))]
+    calls = frame.function.calls if frame.function is not None else nodes(body, f.Call)
+    if not any(last_name(call.func) == "range" for call in calls):
+        return
+    handed = [call for call in calls if _GIVES.search(last_name(call.func))]
     names = variables(tuple((call.args, call.keywords) for call in handed))
-    held = [s.value for s in walk(function.body) if type(s) is f.Assign and variables(s.targets) & names]
+    held = [s.value for s in walk(body) if type(s) is f.Assign and variables(s.targets) & names]
     for expr in (*handed, *held):
         for node in walk(expr):
             if type(node) is f.Call and _is_range(node):

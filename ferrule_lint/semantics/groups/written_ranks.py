@@ -37,6 +37,7 @@ _NUMBERS: dict[str, Callable[[int, int], int]] = {
     "Mult": operator.mul,
     "FloorDiv": operator.floordiv,
     "Mod": operator.mod,
+    "BitAnd": operator.and_,
 }
 _ORDERS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -48,8 +49,8 @@ def asks_for_members(frame: Frame, test: f.Expr) -> bool:
     made = _made(frame) if not frame.light and frame.module.mentions_any(frozenset({_MAKES})) else []
     if not made:
         return False
-    rank = _rank_in(frame, test)
-    let_in = {r for r in range(_TRIED) if (yes := _value(test, {rank: r})) is not None and yes} if rank else set()
+    rank, sizes = _rank_in(frame, test)
+    let_in = {r for r in range(_TRIED) if _value(test, {rank: r, **sizes})} if rank else set()
     if not let_in or len(let_in) == _TRIED:
         return False
     for function, call in made:
@@ -74,17 +75,37 @@ def _are_the_others(let_in: set[int], members: set[int]) -> bool:
     return members.isdisjoint(let_in) and set(range(max(members))) <= members | let_in
 
 
-def _rank_in(frame: Frame, test: f.Expr) -> str:
-    """The one place, or call, in a test by numbers that is the rank of the job; empty if the test asks for more."""
+def _rank_in(frame: Frame, test: f.Expr) -> tuple[str, dict[str, int]]:
+    """The one place, or call, in a test by numbers that is the rank of the job, and the numbers of all ranks and those
+    that are set once; empty if the test asks for more."""
     found: dict[str, f.Expr] = {}
+    sizes: dict[str, int] = {}
+    body = frame.function.body if frame.function is not None else frame.module.body
     for node in _leaves(test):
-        found.setdefault(render(node), node)
+        number = _number_of(frame, body, node)
+        if number is not None:
+            sizes[render(node)] = number
+        else:
+            found.setdefault(render(node), node)
     if len(found) != 1:
-        return ""
+        return "", {}
     ((text, node),) = found.items()
     divergence = frame.eval(node).divergence if type(node) is not f.Call or not node.args else None
     by_rank = divergence is not None and divergence.kind == "rank" and divergence.axes == WORLD
-    return text if by_rank else ""
+    return (text, sizes) if by_rank else ("", {})
+
+
+def _number_of(frame: Frame, body: f.Body, node: f.Expr, depth: int = 0) -> int | None:
+    """A number that a name is set to once, as many as all ranks that are tried, or what is worked out of these."""
+    if depth > _DEEPEST or (type(node) is not f.Name and type(node) is not f.Call):
+        return None
+    if _is_size(frame, body, node):
+        return _TRIED
+    held = frame.analysis.bodies.assigned(body, place_name(node)) if type(node) is f.Name else []
+    if len(held) != 1:
+        return None
+    known = {render(e): n for e in _leaves(held[0]) if (n := _number_of(frame, body, e, depth + 1)) is not None}
+    return _value(held[0], known)
 
 
 def _leaves(expr: f.Expr) -> Iterator[f.Expr]:
@@ -164,7 +185,8 @@ def _members(frame: Frame, body: f.Body, listed: f.Expr, depth: int = 0) -> set[
         return _members(frame, body, listed.args[0], depth + 1)
     if name != "range":
         return None
-    sizes = {render(node): _TRIED for a in listed.args for node in _leaves(a) if _is_size(frame, body, node)}
+    nodes = [node for a in listed.args for node in _leaves(a)]
+    sizes = {render(node): n for node in nodes if (n := _number_of(frame, body, node)) is not None}
     ends = [end for a in listed.args if (end := _value(a, sizes)) is not None]
     if not ends or len(ends) != len(listed.args) or ends[2:] == [0]:
         return None
@@ -177,7 +199,7 @@ def _is_size(frame: Frame, body: f.Body, node: f.Expr) -> bool:
         return is_world_size(last_name(node.func)) and not node.args
     if type(node) is not f.Name and type(node) is not f.Attr:
         return False
-    held = frame.analysis.bodies.given(body, place_name(node))
+    held = frame.analysis.bodies.assigned(body, place_name(node))
     of_call = len(held) == 1 and type(held[0]) is f.Call and is_world_size(last_name(held[0].func))
     return of_call or is_world_size(last_name(node))
 

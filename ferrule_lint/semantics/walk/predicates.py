@@ -68,7 +68,7 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         if kept.formula is not None:
             return kept.formula, _of_now(kept.formula, frame.eval(expr))
         assert kept.test is not None
-        return truthiness(frame, kept.test, frame.eval(expr))
+        return _of_number(frame, kept.test, *truthiness(frame, kept.test, frame.eval(expr)))
     if type(expr) is f.Not:
         formula, value = condition(frame, expr.operand)
         return negate(formula), _truth(negate(formula), _read(frame, expr.operand, value))
@@ -91,7 +91,17 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
     if (known := found_files.is_there(frame, expr)) is not None:
         frame.eval(expr)
         return Known(known), Value(uniform=True, const=repr(known))
-    return truthiness(frame, expr, frame.eval(expr))
+    return _of_number(frame, expr, *truthiness(frame, expr, frame.eval(expr)))
+
+
+def _of_number(frame: Frame, test: f.Expr, formula: Formula, value: Value) -> tuple[Formula, Value]:
+    """A number that is asked whether it is zero: `if rank % 2`, also as `bool(rank // half)`."""
+    if type(test) is f.Call and last_name(test.func) == "bool" and len(test.args) == 1:
+        test = test.args[0]
+    if type(test) is not f.Op or value.divergence is None or value.divergence.kind != "rank":
+        return formula, value
+    asks = written_ranks.asks_for_members(frame, test) or laid_out.asks_for_own(frame, "!=", test, f.Const("0"))
+    return (_of_members(formula), value) if asks else (formula, value)
 
 
 def _read(frame: Frame, expr: f.Expr, value: Value) -> Value:
