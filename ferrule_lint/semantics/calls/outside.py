@@ -130,7 +130,7 @@ def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
     if is_world_size(name):
         return Value(uniform=True, world_size=True)
     axes = frame.models.convention("rank", name)
-    if axes is None:
+    if axes is None or (name == "rank" and len(e.args) > 1):  # `grid.rank(row, column)` is somebody's
         return None
     where = rank_axes(frame, frozenset(axes), e)
     note = f"`{shown(e.func)}()` differs by rank"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.data import evened
 from ferrule_lint.semantics.data.filling import fills_up, is_filled_to
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.lattice import Value
@@ -157,10 +158,16 @@ def deals_out(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
     return length is not None and _rounded_up(definition(frame, length))
 
 
+def _length_of_block(frame: Frame, index: f.Op) -> f.Expr | None:
+    return _between(frame, index.operands[0], index.operands[1]) if index.operands[0] != _NOTHING else None
+
+
 def dealt_in_turn(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
     """Whether parts are dealt out in turn, `parts[rank::n]`, of which there are k * n: `tensor_split` makes as
     many as it is told, `chunk` of what was padded to as many."""
     step, made = index.operands[2], definition(frame, parts)
+    if evened.by(frame, parts, step if step != _NOTHING else _length_of_block(frame, index) or step):
+        return True
     if step == _NOTHING or type(made) is not f.Call or type(made.func) is not f.Attr or not made.args:
         return False
     of_library = len(made.args) > 1
