@@ -8,6 +8,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data import buffers, exchanged, read_out, switches, told_sizes
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import DP, Axes, is_untold, share
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED, DATA, FLOWS, ITEM, NO_DEPS, OBSERVED, Deps, recast
@@ -71,7 +72,10 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
         else:
-            direct = frozenset(d for d in value.deps if d[1] in (FLOWS, ITEM)) | value.shape_deps
+            # an item as it was handed over, and not what is worked out of its content
+            made = definition(frame, expr) if expr is not None else None
+            itself = (FLOWS, ITEM) if type(made) in (f.Name, f.Subscript) else (FLOWS,)
+            direct = frozenset(d for d in value.deps if d[1] in itself) | value.shape_deps
             if type(expr) is f.Name and event.op in _FROM_ONE and _is_told_size(frame, expr.id):
                 direct = frozenset(d for d in direct if d[0] != expr.id)
                 value = value._replace(deps=frozenset(d for d in value.deps if d[0] != expr.id))
