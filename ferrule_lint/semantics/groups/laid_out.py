@@ -94,8 +94,9 @@ def _of_range(call: f.Call) -> Iterator[tuple[str, str]]:
     first, end = call.args
     if type(first) is f.Op and first.kind == "Mult":
         yield from ((_IN_A_ROW, render(factor)) for factor in factors(first))
-    elif type(first) is f.Name and type(end) is f.Op and end.kind == "Add" and first in end.operands:
-        yield from ((_IN_A_ROW, render(part)) for part in end.operands if part != first)
+    elif type(first) is f.Name and type(end) is f.Op and end.kind == "Add":
+        parts = [render(part) for part in end.operands]
+        yield from ((_IN_A_ROW, part) for part in parts if first.id in parts and part != first.id)
 
 
 def _of_comprehension(listed: f.Comprehension) -> Iterator[tuple[str, str]]:
