@@ -48,7 +48,7 @@ def _divided(body: f.Body) -> Iterator[tuple[f.Expr, f.Expr]]:
             for op in nodes(s.test, f.Op):
                 if op.kind == "Mod":
                     yield op.operands[0], op.operands[1]
-    for op in nodes(body, f.Op):
+    for op in (op for op in nodes(body, f.Op) if op.operands):  # `f""` has none
         first, second = op.operands[0], op.operands[-1]
         if op.kind == "Slice" and type(upper := op.operands[1]) is f.Op and upper.kind == "FloorDiv":
             yield upper.operands[0], upper.operands[1]  # `[: len(items) // world]`
