@@ -158,15 +158,14 @@ def deals_out(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
     return length is not None and _rounded_up(definition(frame, length))
 
 
-def _length_of_block(frame: Frame, index: f.Op) -> f.Expr | None:
-    return _between(frame, index.operands[0], index.operands[1]) if index.operands[0] != _NOTHING else None
-
-
 def dealt_in_turn(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
     """Whether parts are dealt out in turn, `parts[rank::n]`, of which there are k * n: `tensor_split` makes as
-    many as it is told, `chunk` of what was padded to as many."""
-    step, made = index.operands[2], definition(frame, parts)
-    if evened.by(frame, parts, step if step != _NOTHING else _length_of_block(frame, index) or step):
+    many as it is told, `chunk` of what was padded to as many. So are those, and blocks, whose number the function has
+    made one of that kind."""
+    lower, upper, step = index.operands
+    made = definition(frame, parts)
+    number = step if step != _NOTHING else _between(frame, lower, upper) if lower != _NOTHING else None
+    if number is not None and evened.by(frame, parts, number):
         return True
     if step == _NOTHING or type(made) is not f.Call or type(made.func) is not f.Attr or not made.args:
         return False

@@ -20,15 +20,15 @@ from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.arithmetic import factors
 from ferrule_lint.semantics.domain.text import last_name, render, variables
-from ferrule_lint.semantics.groups.strides import LOCAL_RANK, counts_on_node
+from ferrule_lint.semantics.groups.strides import counts_on_node, is_place_on_node
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _MAKES = "new_group"
 _IN_A_ROW, _APART = "FloorDiv", "Mod"
-#: what a process is told of its node by the one that starts it
-_ON_NODE = ("LOCAL_RANK", "LOCAL_WORLD_SIZE")
+#: what a process is told by the one that starts it: how many there are on its node
+_ON_NODE = "LOCAL_WORLD_SIZE"
 
 
 def asks_for_own(frame: Frame, op: str, left: f.Expr, right: f.Expr) -> bool:
@@ -45,10 +45,10 @@ def _is_place(frame: Frame, asked: f.Expr, sizes: frozenset[tuple[str, str]]) ->
     meant = _meaning(frame, asked)
     if type(meant) is f.Op and meant.kind in (_IN_A_ROW, _APART) and len(meant.operands) == 2:
         return (meant.kind, render(meant.operands[1])) in sizes
-    if LOCAL_RANK.match(last_name(asked)) is None and _ON_NODE[0] not in render(meant):
+    if not is_place_on_node(asked, meant):
         return False
     counted = [size for kind, size in sizes if kind == _APART]
-    return any(counts_on_node(_named(size)) or _ON_NODE[1] in render(_meaning(frame, _named(size))) for size in counted)
+    return any(counts_on_node(_named(size)) or _ON_NODE in render(_meaning(frame, _named(size))) for size in counted)
 
 
 def _named(size: str) -> f.Expr:

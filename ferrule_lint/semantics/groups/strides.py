@@ -29,7 +29,7 @@ _MAKES = "new_group"
 _SAYS_IT = frozenset({_MAKES})
 #: what makes groups by its name, or hands out one of some ranks
 _GIVES = re.compile(r"(^|_)(group|pg|subgroup)s?(_|$)")
-LOCAL_RANK = re.compile(r"^local_?rank$", re.IGNORECASE)
+_LOCAL_RANK = re.compile(r"^local_?rank$", re.IGNORECASE)
 #: how many ranks there are on a node
 _ON_NODE = re.compile(
     r"local|(per|in|each)_?(node|host|machine)|node_?size|device_?count|(n|num)_?(gpus?|devices?)", re.IGNORECASE
@@ -52,9 +52,14 @@ def _member_by(frame: Frame, asked: f.Expr, answer: f.Const) -> Callable[[f.Expr
     if type(meant) is f.Op and meant.kind == "Mod" and len(meant.operands) == 2:
         by = render(meant.operands[1])
         return lambda first, step: render(first) == answer.text and render(step) == by
-    if answer.text == "0" and (LOCAL_RANK.match(last_name(asked)) or "LOCAL_RANK" in render(meant)):
+    if answer.text == "0" and is_place_on_node(asked, meant):
         return lambda first, step: render(first) == answer.text and counts_on_node(step)
     return None
+
+
+def is_place_on_node(asked: f.Expr, meant: f.Expr) -> bool:
+    """Whether something is the local rank, by its name or by what it stands for."""
+    return _LOCAL_RANK.match(last_name(asked)) is not None or "LOCAL_RANK" in render(meant)
 
 
 def counts_on_node(step: f.Expr) -> bool:

@@ -70,11 +70,12 @@ def _keeps(s: f.Stmt, place: str) -> bool:
         if type(target) is f.Sequence and any(place_name(one) == place for one in target.elements):
             return type(value) is f.Sequence and all(map(_is_empty, value.elements))
     if type(s) is f.For and any(place_name(node) == place for node in walk(s.iterable) if type(node) is f.Attr):
-        return not any(_brings_together(node) for inner in s.body for node in walk(inner))
+        return not any(brings_together(node) for inner in s.body for node in walk(inner))
     return True
 
 
-def _brings_together(node: object) -> bool:
+def brings_together(node: object) -> bool:
+    """Whether something is a call that, by its name, reduces or gathers what ranks have."""
     return type(node) is f.Call and any(word in last_name(node.func).lower() for word in _BRINGS_TOGETHER)
 
 

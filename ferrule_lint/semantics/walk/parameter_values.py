@@ -28,7 +28,7 @@ from ferrule_lint.semantics.sources import (
     rank_names,
     trained_losses,
 )
-from ferrule_lint.semantics.walk import parameter_use
+from ferrule_lint.semantics.walk import collected_later, parameter_use
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ClassInfo
@@ -46,7 +46,6 @@ _BEHIND_STEP = re.compile(r"on_(train|validation|test|predict)_batch_end|after_(
 _OUTPUTS = re.compile(r"(\w+_)?(outputs|outs)")
 #: hooks of Lightning 1 that are handed what all steps have returned, with those steps
 _OF_STEPS = {f"{name}_epoch_end": (f"{name}_step", f"{name}_step_end") for name in ("training", "validation", "test")}
-_TOGETHER = re.compile(r"reduce|gather|sync|broadcast", re.IGNORECASE)
 #: terms that, by their names, are added to a loss of the same outputs
 _BESIDE = re.compile(r"aux|regulari[sz]|penalty", re.IGNORECASE)
 _MATCHED = re.compile(r"(^|_)(indices|inds|match\w*|assign\w*|positives?)$")
@@ -174,7 +173,7 @@ def _is_of_own_steps(frame: Frame, hook: str) -> bool:
     if not any(base.endswith(".LightningModule") for base in names.external_bases(info)):
         return False
     own = [method for step in steps if (method := names.method(info, step)) is not None]
-    return not any(_TOGETHER.search(last_name(call.func)) for method in own for call in method.calls)
+    return not any(collected_later.brings_together(call) for method in own for call in method.calls)
 
 
 #: how hooks are called that a library hands what each batch has left: as much on each rank as there are batches

@@ -29,16 +29,13 @@ def by_block(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
         if type(chosen) is f.IfExp and _keeps(chosen.body) is not _keeps(chosen.orelse):
             formula, _ = condition(frame, chosen.test)
             return (formula if _keeps(chosen.body) else negate(formula)), chosen.test
-        decided = _entered_first(s, target) or (_chosen_in_arms(frame, made) if type(made) in _CHOSEN else None)
+        decided = _entered_first(s, target) or _chosen_in_arms(frame, made)
         if decided is not None:
             formula, _ = condition(frame, decided[0])
             return (formula if decided[1] else negate(formula)), decided[0]
         if type(made) is f.Call and _may_keep(frame, made):
             return Atom(frame.key(made), None, NO_DEPS), made
     return None
-
-
-_CHOSEN = (f.Name, f.Call)
 
 
 def emit(frame: Frame, decided: tuple[Formula, f.Expr], trace: Trace) -> None:

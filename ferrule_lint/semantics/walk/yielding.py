@@ -8,7 +8,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.domain.lattice import worse
+from ferrule_lint.semantics.domain.dependences import Deps
+from ferrule_lint.semantics.domain.lattice import Divergence, worse
 from ferrule_lint.semantics.domain.text import position
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -23,12 +24,7 @@ def in_rounds(frame: Frame, s: f.While, test: Formula) -> None:
         why = None
     if (why is None and not deps) or not any(type(node) is f.Yield for node in walk(s.body)):
         return
-    if iteration.re_yields(frame):
-        return
-    frame.yielded_deps |= deps
-    if why is not None:
-        step = frame.step("condition", position(s.test), "yields as often as this holds for what this rank has")
-        frame.yielded_length = worse(frame.yielded_length, why.then(step))
+    _note(frame, why, deps, position(s.test), "yields as often as this holds for what this rank has")
 
 
 def at_exit(frame: Frame, s: f.Break | f.Return) -> None:
@@ -38,12 +34,16 @@ def at_exit(frame: Frame, s: f.Break | f.Return) -> None:
     why, deps = frame.path_divergence(), frame.path_deps()
     if (why is None and not deps) or s.line not in frame.analysis.bodies.once(_last_rounds, frame.function.body):
         return
+    _note(frame, why, deps, (s.line, 1, s.line, 1), "ends what this rank yields")
+
+
+def _note(frame: Frame, why: Divergence | None, deps: Deps, pos: f.Pos | None, note: str) -> None:
+    """A test decides how much is yielded."""
     if iteration.re_yields(frame):
         return
     frame.yielded_deps |= deps
     if why is not None:
-        step = frame.step("condition", (s.line, 1, s.line, 1), "ends what this rank yields")
-        frame.yielded_length = worse(frame.yielded_length, why.then(step))
+        frame.yielded_length = worse(frame.yielded_length, why.then(frame.step("condition", pos, note)))
 
 
 def _last_rounds(body: f.Body) -> frozenset[int]:
