@@ -138,8 +138,9 @@ def _spread_out(parameters: Sequence[f.Parameter], keywords: Mapping[str, Value]
         elif (entry := keywords["**"].entry(key)) is not None:
             bound.setdefault(key.strip("'\""), entry)
     taker = next((p for p in parameters if p.kind == "**"), None) if rest or "**" in keywords else None
-    if taker is not None and (entries := entries_of(rest)):
-        bound[taker.name] = Value(there=True, entries=entries)
+    held = next((v.data for v in rest.values() if v.data is not None), None)
+    if taker is not None and (entries := entries_of(rest, told=held is not None)):
+        bound[taker.name] = Value(there=True, entries=entries, data=held, keyed=held)
     elif taker is not None and not rest:
         bound[taker.name] = keywords["**"]
 
@@ -448,8 +449,8 @@ def _through(argument: Value, how: str) -> Value:
     if how in HOLDS:
         deps = made_of(argument.deps) if how == MADE else recast(argument.deps, CONTAINED, FLOWS, ITEM)
         return contained(argument)._replace(  # what holds it, or is made of it, is there without it
-            unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, emptiness=None, presence=None,
-            presence_deps=NO_DEPS, deps=deps,
+            unordered=None, shape=None, padded=None, shape_deps=NO_DEPS, length=None, length_deps=NO_DEPS,
+            emptiness=None, presence=None, presence_deps=NO_DEPS, deps=deps,
         )  # fmt: skip
     if how == FLOWS:
         return argument.plain()
@@ -458,12 +459,14 @@ def _through(argument: Value, how: str) -> Value:
     if how == PICKED:
         return Value(emptiness=picked.through(argument), deps=only(argument.deps, PICKED, FLOWS))
     if how == SIZED:
-        deps = recast(argument.deps, SIZED, FLOWS)
-        return argument.plain()._replace(shape=None, padded=None, length=None, deps=deps)
+        return argument.plain()._replace(
+            shape=None, padded=None, shape_deps=NO_DEPS, length=None, length_deps=NO_DEPS,
+            deps=recast(argument.deps, SIZED, FLOWS),
+        )  # fmt: skip
     if how == ITEM:
         return argument.plain()._replace(
             length=None, length_deps=NO_DEPS, uniform=False, unordered=None, shape=None, padded=None,
-            deps=recast(argument.deps, ITEM, FLOWS),
+            shape_deps=NO_DEPS, deps=recast(argument.deps, ITEM, FLOWS),
         )  # fmt: skip
     if how == EMPTY:  # a number has no sizes of its own
         return argument.plain()._replace(

@@ -10,12 +10,13 @@ from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data import buffers, exchanged, read_out, switches, told_sizes
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import DP, Axes, is_untold, share
-from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED, DATA, FLOWS, ITEM, NO_DEPS, OBSERVED, Deps, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.sources.setting_names import is_setting
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -83,7 +84,7 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
             if own is not None:
                 message = shape_message("FER201", event.op, own)
                 frame.issues.append(CallIssue("FER201", arguments.expr.pos, own, event, message))
-            elif direct := direct | _held(value):
+            elif (direct := direct | _held(value)) and not _follows_its_size(frame, event):
                 typed = _typed(frame, expr, value)
                 if one:  # its size is nobody's business
                     direct = recast(direct, CONTAINED, FLOWS) if typed == "number" else direct
@@ -102,6 +103,16 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                         typed=typed,
                     )
                 )
+
+
+def _follows_its_size(frame: Frame, event: Event) -> bool:
+    """Whether who sends, told apart by its rank, has sent something else in front of it: the size, most often, for
+    which the others make room (`if rank == 0: broadcast(size); broadcast(data)`)."""
+    if event.op not in _FROM_ONE or not frame.conditions:
+        return False
+    if not any(first_rank.asks_for_one(atom.key) for test in frame.conditions for atom in atoms(test)):
+        return False
+    return any(type(t) is Event and t.op in _FROM_ONE and t.pos != event.pos for t in frame.terms)
 
 
 def _is_told_size(frame: Frame, name: str) -> bool:

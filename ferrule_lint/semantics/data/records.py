@@ -14,9 +14,10 @@ MOST_ENTRIES = 16
 DEEPEST = 3
 
 
-def entries_of(named: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-    """Entries by the text of their key, or fields by name; none where nothing in them tells anything."""
-    if len(named) > MOST_ENTRIES or not any(v.tells or v.is_flag for v in named.values()):
+def entries_of(named: Mapping[str, Value], told: bool = False) -> tuple[tuple[str, Value], ...]:
+    """Entries by the text of their key, or fields by name; none where nothing in them tells anything.
+    `told`: something does in any case."""
+    if len(named) > MOST_ENTRIES or not (told or any(v.tells or v.is_flag for v in named.values())):
         return ()
     return tuple(named.items())
 

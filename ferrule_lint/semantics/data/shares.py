@@ -161,8 +161,10 @@ def deals_out(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
 def dealt_in_turn(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
     """Whether parts are dealt out in turn, `parts[rank::n]`, of which there are k * n: `tensor_split` makes as
     many as it is told, `chunk` of what was padded to as many. So are those, and blocks, whose number the function has
-    made one of that kind."""
+    made one of that kind, and those in front of such a number: `parts[rank : len(parts) // n * n : n]`."""
     lower, upper, step = index.operands
+    if _NOTHING not in (upper, step) and frame.eval(upper).multiple:
+        return True
     made = definition(frame, parts)
     number = step if step != _NOTHING else _between(frame, lower, upper) if lower != _NOTHING else None
     if number is not None and evened.by(frame, parts, number):

@@ -169,8 +169,12 @@ class Places:
 
     def counts_through(self, expr: f.Expr) -> f.Expr | None:
         """The number of the group's ranks up to which an expression counts: `i % size`, or the variable of a loop over
-        `range(size)`."""
-        for value, body in [(expr, self._own), *self._assigned(expr, self._own)]:
+        `range(size)`; None where a call converts what has been counted (`dst = get_global_rank(group, dst)`), also one
+        that is made for a group that is given only."""
+        values = self._assigned(expr, self._own)
+        if any(type(value) is f.Call for value, _ in values):
+            return None
+        for value, body in [(expr, self._own), *values]:
             if type(value) is f.Op and value.kind == "Mod" and self._is_size(value.operands[1], body):
                 return value.operands[1]
         if type(expr) is not f.Name:

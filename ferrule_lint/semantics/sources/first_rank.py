@@ -89,6 +89,13 @@ def is_of_one(formula: Formula) -> bool:
     return is_test(formula.key) or " == " in formula.key
 
 
+def asks_for_one(key: str) -> bool:
+    """Whether a test, by its key, is one for a single rank: for the first, or `rank == src`, also of a parameter that
+    is called so."""
+    asked, _, other = key.partition(" == ")
+    return is_test(key) or (bool(other) and any(_NUMBER.search(side) for side in (asked, other)))
+
+
 def is_first(outcomes: Mapping[str, bool]) -> bool:
     """Whether it is the first rank, of whatever, for which tests come out so."""
     return any(outcome and key.startswith(_KEY) for key, outcome in outcomes.items())

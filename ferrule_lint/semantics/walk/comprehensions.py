@@ -74,6 +74,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     iterables: list[Value] = []
     filtered: Divergence | None = None
     chosen = NO_DEPS
+    walked_apart = False
     # what is walked is computed once, before the first round
     outer = frame.eval(e.generators[0].iterable)
     with frame.recording() as head:
@@ -81,6 +82,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
             iterable = outer if generator is e.generators[0] else frame.eval(generator.iterable)
             iterables.append(iterable)
             element = element_of(frame, iterable, generator.iterable)
+            walked_apart = element.items is not None
             element = sample_fields.walked(frame, generator.target, generator.iterable, e.elements, element)
             asks = e.elements + generator.conditions if generator.conditions else ()
             target = filters.item(generator.target, generator.iterable, asks)
@@ -113,6 +115,8 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         body = (Choice(formula, body, (), frame.module.path, test_pos, text, "filter"),)
     body = (*head, *body)
     first = iterables[0]
+    # `{k: v for k, v in zip(names, values)}`: there is no more in it than what is taken of each
+    told_apart = e.kind == "dict" and len(iterables) == 1 and walked_apart
     if body:
         frame.emit(loop_term(frame, first, body, pos, e.generators[0].iterable))
     unordered = next((i.unordered for i in iterables if i.unordered is not None), None)
@@ -124,16 +128,17 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     length = worse(filtered, length)  # what is left out says more than how many there were
     if conditions and length is not None and length.own_entry:
         length = length._replace(own_entry=False)  # that entry may be what they leave out
-    joined = contained(join(values)).plain()
+    # what a dict holds under a key is not what the key was made of
+    joined = contained(join(values[-1:])).plain()
     if e.kind == "set" and length is None and not conditions:
         length = _distinct(frame, e, first, joined)
     # as many as there are of something that has nothing to do with the rank's data, whatever is taken for each
     made = filtered is None and not any(map(_is_of_rank, iterables))
     of_fields = _is_of_fields(e)
     return Value(
-        uniform=joined.uniform and all(i.uniform for i in iterables),
+        uniform=all(v.uniform for v in values) and all(i.uniform for i in iterables),
         divergence=joined.divergence,
-        data=worse(joined.data, first.data),
+        data=worse(joined.data, None if told_apart else first.data),
         length=length,
         length_deps=NOTHING.union(chosen, *map(length_deps, iterables)),
         deps=joined.deps,
