@@ -44,7 +44,8 @@ def kept(frame: Frame, bound: Mapping[str, Value], pos: f.Pos) -> tuple[tuple[st
         length = rounds_of(value)
         deps = value.length_deps | only(value.deps, ITERATED, FLOWS)
         if (length is not None or deps) and value.const is None:
-            found.append((name, Value(length=length, length_deps=deps)))
+            known = Value(length=length, length_deps=deps)
+            found.append((name, known if length is None else known._replace(element_types=value.element_types)))
     return tuple(sorted(found))
 
 

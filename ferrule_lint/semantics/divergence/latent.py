@@ -22,7 +22,7 @@ from ferrule_lint.semantics.calls.shapes import (
     shape_problems,
     told_by_rank,
 )
-from ferrule_lint.semantics.control import needed
+from ferrule_lint.semantics.control import more_items, needed
 from ferrule_lint.semantics.data.by_lot import OF_ANOTHER
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.divergence import by_one, ends
@@ -319,6 +319,8 @@ def raise_or_pass_on(
                     found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
                 by_items = how == ITERATED or found is value.length
                 if latent.needs == "trips" and (_is_reckoned(found) or (by_items and _is_dealt_out(found))):
+                    found = found.at_most(Confidence.LOW)
+                if latent.needs == "trips" and more_items.are_silent(frame, found, value):
                     found = found.at_most(Confidence.LOW)
                 if how == PRESENT and found.kind == "rank" and latent.event.op == "forward":
                     found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them

@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.axes import DP, REPLICATE, SHARD, Axes, of_dimension
+from ferrule_lint.semantics.domain.axes import DP, REPLICATE, SHARD, WORLD, Axes, of_dimension
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import last_name, render
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -64,10 +65,34 @@ def coordinates(frame: Frame, call: f.Call, value: Value) -> Value:
     """What `mesh.get_coordinate()` hands back: a place along each dimension, in their order."""
     divergence = value.divergence
     names = _names_of(frame, call.func.base) if type(call.func) is f.Attr else ()
+    names = names or _targets_of(frame, call)
     if divergence is None or not names:
         return value
     places = tuple(Value(divergence=divergence._replace(axes=axes_of(frame, name))) for name in names)
     return value._replace(items=places)
+
+
+def place_along(frame: Frame, e: f.Subscript, coordinate: Value) -> Value | None:
+    """The place along a dimension that is looked up by its name:
+    `mesh.get_coordinate()[mesh.mesh_dim_names.index("pp")]`."""
+    index, made = e.index, definition(frame, e.base)
+    if type(index) is not f.Call or type(index.func) is not f.Attr or index.func.attr != "index" or not index.args:
+        return None
+    if coordinate.divergence is None or type(made) is not f.Call or last_name(made.func) != "get_coordinate":
+        return None
+    key = key_in(index.args[0])
+    return Value(divergence=coordinate.divergence._replace(axes=axes_of(frame, key))) if key else None
+
+
+def _targets_of(frame: Frame, call: f.Call) -> tuple[str, ...]:
+    """The names that a coordinate is told apart under, if all of them say what a dimension is for:
+    `pp, dp, tp = mesh.get_coordinate()`."""
+    body = frame.module.body if frame.function is None else frame.function.body
+    for s in statements(body):
+        if type(s) is f.Assign and s.value == call and type(s.targets[0]) is f.Sequence:
+            names = tuple(last_name(t) for t in s.targets[0].elements)
+            return names if all(frame.axes_in(name) not in (None, WORLD) for name in names) else ()
+    return ()
 
 
 def _names_of(frame: Frame, mesh: f.Expr) -> tuple[str, ...]:

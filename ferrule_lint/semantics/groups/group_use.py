@@ -23,7 +23,7 @@ from ferrule_lint.semantics.domain.dependences import PRESENT
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
-from ferrule_lint.semantics.groups import never_given
+from ferrule_lint.semantics.groups import all_ranks, never_given
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.groups.counted_ranks import COUNTED, GATHERS, group_parameters
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 #: calls that ask about a group and do not run over it
 _ASKS = frozenset("get_rank get_world_size get_group_rank get_global_rank get_process_group_ranks get_backend".split())
 _WARNS = frozenset("warn warning warn_once warning_once".split())
+_NOWHERE: f.Pos = (0, 0, 0, 0)
 _MEETINGS = ("barrier", "monitored_barrier")
 
 
@@ -106,8 +107,13 @@ def _is_meant(frame: Frame, name: str) -> bool:
 
 
 def _is_never_given(frame: Frame, name: str) -> bool:
-    """Whether every call in the project hands None on for the function's group."""
-    return frame.function is not None and never_given.is_always_none(frame.analysis, frame.function, name)
+    """Whether every call in the project hands None on for the function's group, or one of all ranks: another back end's
+    (`new_group(backend="gloo")`)."""
+    if frame.function is None:
+        return False
+    if never_given.is_always_none(frame.analysis, frame.function, name):
+        return True
+    return all_ranks.are_in(frame, f.Name(name, _NOWHERE))
 
 
 def _names(body: f.Body) -> frozenset[str]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD, Axes
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.groups import dimensions
@@ -50,6 +51,8 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
                 return dimensions.axes_of(frame, key)  # `mesh["tp"].get_local_rank()`
             if of_mesh:
                 return frame.axes_in(render(near[0].index)) or UNKNOWN_GROUP
+        if type(e) is f.Call and near and last_name(function) in _ASKED and (told := _receiver(frame, e, near[0])):
+            return told
         for group in (*near, *(e.args[:1] if type(e) is f.Call else ())):
             if frame.models.convention("group", last_name(group)) is not None:
                 return frame.axes_in(render(group)) or WORLD
@@ -59,6 +62,23 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
                 frame.axes_in(render(way)) or frame.axes_in(f"{last_name(way).lower()}_parallel_group") or UNKNOWN_GROUP
             )
     return named or frame.axes_in(render(e)) or WORLD
+
+
+#: methods of meshes and groups that answer with this rank's place in them
+_ASKED = frozenset({"get_local_rank", "rank"})
+
+
+def _receiver(frame: Frame, call: f.Call, asked: f.Expr) -> Axes | None:
+    """The axes of the mesh or group that is asked for a place in it: by the dimension that is passed, by what it was
+    taken from (`pp = mesh["pp"]`), by its name."""
+    if call.args or call.keywords:
+        given = call.args[0] if call.args else call.keywords[0][1]
+        key = dimensions.key_in(given) if last_name(call.func) == "get_local_rank" else ""
+        return dimensions.axes_of(frame, key) if key else None
+    made = definition(frame, asked)
+    if type(made) is f.Subscript and (key := dimensions.key_in(made.index)):
+        return dimensions.axes_of(frame, key)
+    return frame.axes_in(last_name(asked))
 
 
 def of_mode(frame: Frame, e: f.Expr) -> Axes | None:

@@ -12,7 +12,7 @@ from ferrule_lint.facts.walk import statements, told_parts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import begun_loaders, special_methods
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
-from ferrule_lint.semantics.control import queues, tried_again, who_is_there
+from ferrule_lint.semantics.control import more_items, queues, tried_again, who_is_there
 from ferrule_lint.semantics.data import filling, iteration, sample_fields, selection, shares
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.assigned import appended_to
@@ -24,6 +24,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, 
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import (
     Choice,
+    Event,
     Exit,
     Loop,
     Trace,
@@ -53,6 +54,7 @@ from ferrule_lint.semantics.walk import (
     over_groups,
     same_modules,
     settings,
+    sizing,
     used_up,
     yielding,
 )
@@ -128,6 +130,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
             term = term._replace(trip=None, deps=NO_DEPS)
         if term.trip is not None and term.trip.kind == "rank":
             term = term._replace(sums=adding_up.sums(frame, written))
+            if more_items.are_silent(frame, term.trip, iterable) and not any(type(t) is Event for t in body):
+                term = term._replace(trip=term.trip.at_most(Confidence.LOW))
         if told_apart is not None:
             term = term._replace(trip=told_apart)
         if term.order is not None and same_modules.in_any_order(body, s):
@@ -299,7 +303,11 @@ def _filled_up(frame: Frame, s: f.While) -> None:
     multiple."""
     test = s.test
     if not any(type(node) is f.Break for node in statements(s.body)):
-        divisible.hold(frame, divisible.dealt_evenly(frame, told_parts(test, False)))
+        behind = tuple(told_parts(test, False))
+        divisible.hold(frame, divisible.dealt_evenly(frame, behind))
+        for longest in sizing.as_long_as_agreed(frame, behind):  # `while x.shape[0] < most: x = torch.cat([x, zeros])`
+            if (padded := frame.env.get(longest)) is not None:
+                frame.env[longest] = sizing.of_one_size(padded)
     if type(test) is not f.Compare or test.ops not in (("<",), ("!=",)) or type(test.left) is not f.Call:
         return
     place = place_name(test.left.args[0]) if last_name(test.left.func) == "len" and test.left.args else ""

@@ -43,7 +43,16 @@ from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Divergence, 
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
-from ferrule_lint.semantics.groups import blocks, laid_out, named_members, plans, strides, this_round, written_ranks
+from ferrule_lint.semantics.groups import (
+    blocks,
+    laid_out,
+    named_members,
+    picked_member,
+    plans,
+    strides,
+    this_round,
+    written_ranks,
+)
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured, own_number
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.sources.stated import same_for_all
@@ -592,6 +601,8 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         member = written_ranks.asks_for_members(frame, e) or laid_out.asks_for_own(frame, op, left, right)
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
+    if joined.divergence is not None and e.ops[0] in ("==", "!="):
+        joined = joined._replace(divergence=picked_member.told_by(frame, left, right, joined.divergence))
     if joined.divergence is not None and _asks_for_leader(e.ops[0], left, a, right, b):
         joined = joined._replace(divergence=joined.divergence._replace(leads=True))
     return _range_of_ranks(e, values, joined)

@@ -92,6 +92,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             pass
     if base.items is not None and type(e.index) is f.Op and (some := _part_of_display(base.items, e.index)):
         return base._replace(items=some, const=None, slots=None)
+    if base.divergence is not None and (along := dimensions.place_along(frame, e, base)) is not None:
+        return along
     if base.external == batch_fields.SIZE and type(e.index) is not f.Op:
         return batch_fields.dimension(frame, base, render(e.index), e.pos, shown(e))
     if base.divergence is not None and e.index != f.Const("0") and _of_one_axis(frame, last_name(e.base)):
