@@ -118,9 +118,10 @@ def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) 
     value = _call(frame, name, arguments, receiver)
     if value is None:
         return None
-    return value._replace(
-        there=True, layout=layout.of_call(name, arguments.expr, arguments.positional, receiver is not None)
-    )
+    told = layout.of_call(name, arguments.expr, arguments.positional, receiver is not None)
+    if name in _OF_CONTENT and layout.is_number(told):  # `torch.tensor(int(found))`, however much there is of that
+        value = value._replace(shape=None, padded=None, shape_deps=NO_DEPS)
+    return value._replace(there=True, layout=told)
 
 
 def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:

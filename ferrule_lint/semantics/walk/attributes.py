@@ -103,11 +103,15 @@ def _set_by_its_holder(frame: Frame, place: str, value: Value) -> Value:
     """`self.state.found`, which another method of this class has set: on some ranks only, or to something local."""
     if frame.self_class is None or place.count(".") != 2 or not place.startswith(f"{frame.self_name}."):
         return value
-    if value.divergence is not None or type(value.target) is FunctionTarget:
+    own = value.divergence
+    if type(value.target) is FunctionTarget or (own is not None and own.confidence == Confidence.LOW):
         return value
     held = frame.analysis.holders.part(frame.self_class, place.partition(".")[2], frame.light)
     if held is None:
         return value
+    if own is not None:  # its own class tells, unless the ranks have agreed on what this one has put there
+        agreed = held.agreed and held.divergence is None
+        return value._replace(divergence=own.at_most(Confidence.LOW)) if agreed else value
     if held.types and not value.types and (value.target is None or type(value.target) is MethodTarget):
         value = value._replace(types=held.types, target=None)  # `self.meters.loss = Meter()`
     if not (held.divergence or held.presence or held.length or held.shape):

@@ -99,7 +99,8 @@ class Holders:
 
     def _found(self, info: ClassInfo, name: str, layer: int) -> Value | None:
         found: list[Value] = []
-        anew = False
+        anew = agreed = False
+        begun = True  # whether nothing differs but what it is begun with
         for c in self._analysis.names.mro(info):
             for method in self._writers_of(c).of(name):
                 if anew and self._is_of_constructor(info, method):
@@ -109,6 +110,8 @@ class Holders:
                     value = signals.set_by(value, method)
                 if value is not None:
                     found.append(value._replace(length_deps=constructed.held(value, method)))
+                    begun = begun and (value.divergence is None or method.name == "__init__")
+                    agreed = agreed or (value.agreed and value.divergence is None)
             constructor = c.methods.get("__init__")
             anew = anew or (constructor is not None and own_names.sets_anew(constructor, name))
         if (told := self._told_of(info, name)) is not None:
@@ -117,6 +120,9 @@ class Holders:
         if annotated is not None:
             found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
         result = self._as_held(found) if found else None
+        if result is not None and result.divergence is not None and begun and agreed:
+            # what the ranks have agreed on takes its place, in time
+            result = result._replace(divergence=result.divergence.at_most(Confidence.LOW))
         if result is not None and not result.types:
             methods = [m for c in self._analysis.names.mro(info) for m in c.methods.values()]
             if (data := collected_later.left_in(found, methods, name)) is not None:
@@ -233,10 +239,13 @@ class Holders:
 
     def part(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What an attribute of an attribute (`state.found`) gets in the methods of the class that holds the outer one,
-        whatever the inner one's class does; None if that tells of no difference between ranks, and of no class."""
+        whatever the inner one's class does; None if that tells of no difference between ranks, of nothing that they
+        have agreed on, and of no class."""
         value = self.attribute(info, name, reading_layer)
-        told = value is not None and (value.divergence or value.presence or value.length or value.types or value.shape)
-        return value if told else None
+        if value is None:
+            return None
+        told = value.divergence or value.presence or value.length or value.shape
+        return value if told or value.types or value.agreed else None
 
     def _writers_of(self, info: ClassInfo) -> Writers:
         """The methods of a class by what they may set."""
