@@ -249,10 +249,12 @@ def _is_given_one_piece(frame: Frame, summary: Summary, call: f.Call | None) -> 
 def _runs_once(analysis: Analysis, function: FunctionInfo) -> bool:
     """Whether a function is kept with its result, for what it was given or for an instance (`functools.cache`), and may
     have been asked for before."""
-    kept = {called_name(d) for d in function.decorators} if function.parameters else set()
+    kept = {called_name(d) for d in function.decorators}
     if "cached_property" in kept:
         return len(_reads(analysis, function.name)) != 1
-    return not kept.isdisjoint(("cache", "lru_cache"))
+    if kept.isdisjoint(("cache", "lru_cache")):
+        return False
+    return bool(function.parameters) or len(_calls(analysis, function.name)) > 1
 
 
 def _reads(analysis: Analysis, name: str) -> set[tuple[str, f.Pos]]:
@@ -263,6 +265,15 @@ def _reads(analysis: Analysis, name: str) -> set[tuple[str, f.Pos]]:
         for _, body in module.bodies()
         for node in nodes(body, f.Attr)
         if node.attr == name
+    }
+
+
+def _calls(analysis: Analysis, name: str) -> set[tuple[str, f.Pos]]:
+    """The places at which the project calls something of a name."""
+    return {
+        (module.path, call.pos)
+        for module in analysis.names.mentioning(name)
+        for _, call in module.calls_named(name)
     }
 
 
