@@ -28,8 +28,8 @@ from collections.abc import Collection
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
-from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.facts.walk import nodes, statements, walk
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
 
 SENDS = re.compile(r"_*i?send(_\w+)?")
 RECEIVES = re.compile(r"_*(i?recv|receive)(_\w+)?")
@@ -67,6 +67,51 @@ def sends_its_result(body: f.Body) -> bool:
         if type(s) is f.If
         for one, other in ((s.body, s.orelse), (s.orelse, s.body))
     )
+
+
+def stores_its_result(body: f.Body) -> bool:
+    """Whether one arm of a test hands back what it puts into a store, from which the others hand it back:
+
+    if rank == 0:
+        value = make()
+        store.set(key, pickle.dumps(value))
+        return value
+    return pickle.loads(store.get(key))
+    """
+    read = [
+        render(call.func.base)
+        for s in statements(body)
+        if type(s) is f.Return
+        for call in nodes(s.value, f.Call)
+        if reads_store(call) and type(call.func) is f.Attr
+    ]
+    return bool(read) and any(
+        stored in read and not _returned(arm).isdisjoint(held)
+        for s in statements(body)
+        if type(s) is f.If
+        for arm in (s.body, s.orelse)
+        for stored, held in map(put_in_store, arm)
+    )
+
+
+#: a store of key and value that all processes reach (`torch.distributed.Store`), by its name
+_STORE = re.compile(r"store$", re.IGNORECASE)
+
+
+def put_in_store(s: f.Stmt) -> tuple[str, frozenset[str]]:
+    """The store into which a statement puts something, as text, and the variables in that: `store.set(key, value)`."""
+    call = s.value if type(s) is f.ExprStmt else None
+    if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "set" or len(call.args) != 2:
+        return "", frozenset()
+    if _STORE.search(last_name(call.func.base)) is None:
+        return "", frozenset()
+    return render(call.func.base), variables(call.args[1])
+
+
+def reads_store(call: f.Call) -> bool:
+    """`store.get(key)`, which waits until the key is there."""
+    func = call.func
+    return type(func) is f.Attr and func.attr == "get" and _STORE.search(last_name(func.base)) is not None
 
 
 def _returned(arm: f.Body) -> set[str]:

@@ -20,7 +20,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING, entered_
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import NUMBERED, UNKNOWN, Divergence, Value, of_entries, worse
 from ferrule_lint.semantics.domain.trace import Event, every_event, every_term
-from ferrule_lint.semantics.project.sent_round import sends_its_result
+from ferrule_lint.semantics.project.sent_round import sends_its_result, stores_its_result
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -129,7 +129,11 @@ def _handed_out(frame: Frame, result: Value) -> Value:
 def _sent_by_one(frame: Frame, result: Value) -> Value:
     """The same of what one arm of a test hands back and gives to a call, which brings it to the other arm."""
     function = frame.function
-    if function is None or len(frame.returns) < 2 or not frame.analysis.bodies.once(sends_its_result, function.body):
+    if function is None or len(frame.returns) < 2:
+        return result
+    if frame.analysis.bodies.once(stores_its_result, function.body):
+        return UNKNOWN
+    if not frame.analysis.bodies.once(sends_its_result, function.body):
         return result
     sent = [e for e in every_event(tuple(frame.terms)) if e.op.startswith("broadcast")]
     return cleanse(result, NO_AXES.union(*(e.axes for e in sent))) if sent else result

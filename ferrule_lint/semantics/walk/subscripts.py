@@ -161,14 +161,16 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
         if shares.is_even(frame, e.index) or base.multiple or shares.dealt_in_turn(frame, e.base, e.index):
-            return _some_of(value, base)._replace(uniform=False)
+            return _some_of(value, base)._replace(uniform=False, in_order=base.in_order)
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
         if shares.is_hidden(frame, e.index):
             share = share.at_most(Confidence.LOW)
         # there is nothing only if there are fewer items than ranks
         emptiness = share.at_most(Confidence.LOW)
-        return _some_of(value, base)._replace(length=share, uniform=False, divergence=None, emptiness=emptiness)
+        return _some_of(value, base)._replace(
+            length=share, uniform=False, divergence=None, emptiness=emptiness, in_order=base.in_order
+        )
     dealt = only(index.deps, DEALT, FLOWS) if not base.multiple else NO_DEPS
     if _takes_no_rows(e):
         return Value(uniform=True)

@@ -10,6 +10,8 @@
     else:
         messages = self.subscriber.recv_multipart()[1:]
 
+or through a store that all of them reach (`store.set(key, found)`, and `found = store.get(key)`).
+
 Behind it all of them have what the sender has, however that came to it. Which processes these are is not to be told, so
 that nothing is said of it. The rank's own data stay what they are: a stage hands its batch on to the next one, and
 other replicas have others.
@@ -21,7 +23,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
-from ferrule_lint.semantics.project.sent_round import RECEIVES, SENDS
+from ferrule_lint.semantics.project.sent_round import RECEIVES, SENDS, put_in_store, reads_store
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -42,6 +44,8 @@ def _sent(arm: f.Body) -> set[str]:
             sent.difference_update(map(place_name, s.targets))
         elif type(s) is f.ExprStmt and type(s.value) is f.Call and SENDS.fullmatch(last_name(s.value.func)):
             sent.update(*map(variables, s.value.args))
+        else:
+            sent.update(put_in_store(s)[1])
     return sent
 
 
@@ -57,7 +61,7 @@ def _received(arm: f.Body) -> set[str]:
 
 
 def _receives(e: f.Expr) -> bool:
-    return any(RECEIVES.fullmatch(last_name(call.func)) for call in nodes(e, f.Call))
+    return any(RECEIVES.fullmatch(last_name(call.func)) or reads_store(call) for call in nodes(e, f.Call))
 
 
 def _is_data(value: Value) -> bool:
