@@ -230,11 +230,26 @@ def _is_first(loop: f.For, s: f.If) -> bool:
 
 
 def _all_have(frame: Frame, expr: f.Expr) -> bool:
-    """Whether every rank's share has at least so many items: `len(items) // world_size`, or as many as were agreed."""
+    """Whether every rank's share has at least so many items: `len(items) // world_size`, the least of all of them
+    (`min(len(part) for part in parts)`), or as many as were agreed."""
     number = definition(frame, expr)
+    if _is_least_of_all(number):
+        return True
     if type(number) is f.Op and number.kind == "FloorDiv" and len(number.operands) == 2:
         return frame.eval(number.operands[1]).world_size and not _rounded_up(number)
     return frame.eval(expr).agreed
+
+
+def _is_least_of_all(number: f.Expr) -> bool:
+    """`min(len(part) for part in parts)`, `min(map(len, parts))`, of a list of which nobody has left anything out."""
+    only = number.args[0] if type(number) is f.Call and last_name(number.func) == "min" and number.args else None
+    if type(only) is f.Call and last_name(only.func) == "map":
+        return len(only.args) == 2 and last_name(only.args[0]) == "len"
+    if type(only) is not f.Comprehension or len(only.generators) != 1 or only.generators[0].conditions:
+        return False
+    part = only.elements[0]
+    counts = type(part) is f.Call and last_name(part.func) == "len" and len(part.args) == 1
+    return counts and type(part) is f.Call and render(part.args[0]) == render(only.generators[0].target)
 
 
 def cut_as_agreed(frame: Frame, index: f.Expr) -> bool:

@@ -179,11 +179,15 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         lengths = base.length_deps
         if dealt and shares.deals_out(frame, e.base, e.index):
             lengths |= dealt
+        uneven = value.shape if not base.uneven_last else None
+        alike = bool(base.length or lengths or uneven) and shares.cut_alike(frame, e.index)
+        if alike and uneven is not None:
+            value = value._replace(shape=None, shape_deps=NO_DEPS)
         return _some_of(value, base)._replace(
             unordered=base.unordered,
             in_order=base.in_order,
-            length=None if base.length is not None and shares.cut_alike(frame, e.index) else base.length,
-            length_deps=lengths,
+            length=None if alike else base.length,
+            length_deps=NO_DEPS if alike else lengths,
             external=base.external if base.external == batch_fields.SIZE and leading else None,
             multiple=shares.cut_to_multiple(frame, e.base, e.index),
         )
