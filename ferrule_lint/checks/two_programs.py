@@ -16,7 +16,9 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
+from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Term, Trace, every_term
+from ferrule_lint.semantics.project.entities import FunctionInfo
 
 #: one rank has another part in them than the others
 _ROOTED = re.compile(r"(broadcast|scatter|gather|reduce)(_object\w*|_tensor\w*)?$|i?(send|recv)(_\w+)?$")
@@ -27,7 +29,7 @@ def of_two_programs(analysis: Analysis, finding: Finding) -> Finding:
     """The finding, as a guess where ranks that differ in it run programs of their own."""
     if finding.kind != "rank" or finding.code != "FER102" or finding.confidence == Confidence.LOW:
         return finding
-    if _is_of_another_rank(analysis, finding) or _chooses_program(analysis, finding):
+    if _is_of_another_rank(analysis, finding) or _chooses_program(analysis, finding) or _is_in_one(analysis, finding):
         return replace(finding, confidence=Confidence.LOW)
     return finding
 
@@ -63,6 +65,37 @@ def _chooses_program(analysis: Analysis, finding: Finding) -> bool:
             if type(term) is Choice and term.form == "if" and term.pos[:2] == (condition.line, condition.column):
                 return _are_programs([*_arms(term)])
     return False
+
+
+def _is_in_one(analysis: Analysis, finding: Finding) -> bool:
+    """Whether the test stands in a function that is the program of some ranks: `if rank < trainers: push(x) else:
+    pull(x)`, where the first of the trainers alone has a part in what those who pull come to."""
+    if any(s.role == "call" for s in finding.witness) or any(WORLD.issubset(e.axes) for e in finding.events):
+        return False
+    issued = [s for s in finding.witness if s.role == "event"][:1]
+    places = (place for step in issued for place in calls_at(analysis, step.path, step.line, step.column))
+    return any(_is_program(analysis, function) for function, _ in places if function is not None)
+
+
+def _is_program(analysis: Analysis, function: FunctionInfo) -> bool:
+    for module in analysis.names.mentioning(function.name):
+        for caller, _ in module.calls_named(function.name):
+            root = trace_of(analysis, caller) if caller is not None else analysis.module_frame(module).trace()
+            for term in every_term(root):
+                if type(term) is Choice and term.form == "if" and _parts_ranks(term):
+                    arms = [*_arms(term)]
+                    if _are_programs(arms) and any(_calls(arm, function) for arm in arms):
+                        return True
+    return False
+
+
+def _parts_ranks(choice: Choice) -> bool:
+    divergence = divergence_of(choice.formula)
+    return divergence is not None and divergence.kind == "rank"
+
+
+def _calls(arm: Trace, function: FunctionInfo) -> bool:
+    return any(type(t) is CallTerm and t.summary.function is not None and t.summary.origin is function for t in arm)
 
 
 def _arms(choice: Choice) -> Iterator[Trace]:
