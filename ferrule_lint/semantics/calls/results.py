@@ -27,7 +27,7 @@ from ferrule_lint.semantics.groups.group_members import is_of_one_rank
 from ferrule_lint.semantics.groups.of_call import group_axes
 from ferrule_lint.semantics.project import strategies
 from ferrule_lint.semantics.project.threads import ASKS
-from ferrule_lint.semantics.sources import first_rank, own_generators
+from ferrule_lint.semantics.sources import draws, first_rank, own_generators
 from ferrule_lint.semantics.sources.files import gives_a_sign
 from ferrule_lint.semantics.walk.truth import observe
 
@@ -209,6 +209,8 @@ def _divergent(
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{shown(e)}` {what}"
     library = model.name.partition(".")[0]
+    if model.random and draws.seeded_alike(frame, e.pos):
+        return UNKNOWN
     if model.random and (seeded := frame.analysis.seeding.axes(library, frame.self_class)):
         axes, confidence = seeded, Confidence.MEDIUM
         note = f"`{shown(e)}` is random, and `{library}` is seeded differently on each rank"

@@ -6,12 +6,13 @@ decide by. Of larger draws (noise) nothing is said, as nobody decides by them, b
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import shown
+from ferrule_lint.semantics.domain.text import last_name, shown
 from ferrule_lint.semantics.sources import own_generators
 
 if TYPE_CHECKING:
@@ -37,10 +38,25 @@ def drawn(frame: Frame, dotted: str, arguments: Arguments, value: Value) -> Valu
         seed = own_generators.own_seed(generator)
         return value if seed is None else value._replace(uniform=False, data=own_generators.drawn_by(frame, call, seed))
     axes = frame.analysis.seeding.axes("torch", frame.self_class)
-    if not axes:
+    if not axes or seeded_alike(frame, call.pos):
         return value
     note = f"`{shown(call)}` is random, and `torch` is seeded differently on each rank"
     return value._replace(uniform=False, data=frame.source(axes, "host", call.pos, note, Confidence.MEDIUM))
+
+
+#: functions that seed generators, by their names
+_SEEDS = re.compile(r"(^|_)((manual_)?seed(_(all|everything))?|init_seeds|(set|fix|setup)_(\w+_)?seeds?)$")
+
+
+def seeded_alike(frame: Frame, pos: f.Pos) -> bool:
+    """Whether what this function has seeded last, in front of a draw, is seeded by something that is not known to
+    differ: what is seeded by rank comes after it (`set_seed(cfg.seed)`, a draw, `set_seed(cfg.seed + rank)`)."""
+    calls = frame.function.calls if frame.function is not None else ()
+    seeding = [c for c in calls if c.pos < pos and c.args and _SEEDS.search(last_name(c.func))]
+    if not seeding:
+        return False
+    last = max(seeding, key=lambda call: call.pos)
+    return all((v := frame.ask(a)).divergence is None and v.data is None for a in last.args)
 
 
 def _is_one(size: f.Expr) -> bool:
