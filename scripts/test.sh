@@ -11,7 +11,11 @@ rm -rf "$venv"
 
 status=0
 "$venv/bin/python" -m ruff check . || status=1
-"$venv/bin/python" -m mypy || status=1
+# beside the tests, which wait for other processes now and then
+"$venv/bin/python" -m mypy >"$venv/mypy.log" 2>&1 &
+types=$!
 # in two processes, also where more processors are: a test of the harness starts up to eight ranks of its own
 "$venv/bin/python" -m pytest -q -n "${WORKERS:-2}" || status=1
+wait "$types" || status=1
+cat "$venv/mypy.log"
 exit "$status"
