@@ -258,8 +258,9 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
         return Value(uniform=True, there=True)  # how many dimensions a tensor has
     if strides.is_made_group(frame, arguments.expr.args[0] if arguments.expr.args else arguments.expr):
         return UNKNOWN
-    if value.types and value.length is None and (own := _own_length(frame, value, arguments.expr.pos)) is not None:
-        return own
+    told = _own_length(frame, value, arguments.expr) if value.types and value.length is None else None
+    if told is not None and (told.divergence is not None or own_count.is_of_fields(told)):
+        return told
     if value.items is not None and value.length is None:
         return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
     divergence = number_of(value)
@@ -301,19 +302,19 @@ _OF_DICTS = frozenset({"items", "keys", "values"})
 _OF_TENSORS = frozenset("size dim numel to sum mean indices coalesce detach cpu cuda lengths".split())
 
 
-def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
-    """What `__len__` of an instance of a project class says, where that is known to differ."""
-    if len(value.types) > 1:
+def _own_length(frame: Frame, value: Value, call: f.Call) -> Value | None:
+    """What `__len__` of an instance of a project class says."""
+    if len(value.types) > 1 or not call.args:
         return None
     method = frame.analysis.names.method(next(iter(value.types)), "__len__")
     if method is None:
         return None
     if (counted := own_count.of_field(method, value)) is not None:
         return counted
-    result = frame.analysis.call_function(frame, method, value, (), {}, pos)
+    result = special_methods.asked(frame, method, value, call.args[0], call.pos)
     if result.divergence is None and result.length is not None:
         return Value(divergence=result.length)  # as many as what it is built around
-    return result if result.divergence is not None else None
+    return result
 
 
 def empty_or_not(value: Value) -> Deps:
@@ -387,7 +388,10 @@ def _next(frame: Frame, arguments: Arguments) -> Value:
     special_methods.each_round(frame, arguments.positional[0], arguments.expr.pos)
     value = element_of(frame, arguments.positional[0], arguments.expr.args[0])
     end = end_of_data.of_default(frame, arguments.expr)
-    return value if end is None else value._replace(presence=worse(value.presence, end))
+    if end is None:
+        return value
+    presence = worse(value.presence, end.divergence)
+    return value._replace(presence=presence, presence_deps=value.presence_deps | end.deps)
 
 
 def _any_all(frame: Frame, arguments: Arguments) -> Value:

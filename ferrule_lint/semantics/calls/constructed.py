@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ferrule_lint.semantics.calls import special_methods
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
 from ferrule_lint.semantics.domain.lattice import Value, rounds_of
+from ferrule_lint.semantics.project.options import passed
 
 if TYPE_CHECKING:
     from ferrule_lint.facts import types as f
@@ -25,14 +27,19 @@ _OF_LENGTH = (ITERATED, COUNTED)
 
 
 def held(value: Value, method: FunctionInfo) -> Deps:
-    """How the constructor's parameters decide the length of what it leaves in an attribute."""
+    """How the constructor's parameters decide the length of what it, or another method, leaves in an attribute."""
     if method.name != "__init__":
-        return NO_DEPS
+        return of_constructor(value.length_deps)
     own = {p.name for p in method.parameters}
     lengths = {p for p, how in value.length_deps if how in _OF_LENGTH}
     if not lengths and value.const is None and not value.divergence:
         lengths = {p for p, how in value.deps if how in (FLOWS, *_OF_LENGTH)}  # itself, or `len(p)`
     return frozenset((_PREFIX + p, COUNTED) for p in lengths & own)
+
+
+def of_constructor(deps: Deps) -> Deps:
+    """Those of the dependences that are on parameters of the constructor: they hold in every method."""
+    return frozenset([d for d in deps if d[0][0] == _PREFIX]) or NO_DEPS
 
 
 def kept(frame: Frame, bound: Mapping[str, Value], pos: f.Pos) -> tuple[tuple[str, Value], ...]:
@@ -49,7 +56,9 @@ def kept(frame: Frame, bound: Mapping[str, Value], pos: f.Pos) -> tuple[tuple[st
     return tuple(sorted(found))
 
 
-def with_lengths(frame: Frame, summary: Summary, bound: dict[str, Value], pos: f.Pos) -> dict[str, Value]:
+def with_lengths(
+    frame: Frame, summary: Summary, bound: dict[str, Value], call: f.Call | None, method: bool, pos: f.Pos
+) -> dict[str, Value]:
     """What a callee walks or counts of what it is passed, with the number of items that its class says it has
     (`buffer = Buffer()`, `train(buffer)`, `for step in range(len(buffer))`)."""
     if not any(v.types and v.length is None for v in bound.values()):
@@ -58,13 +67,20 @@ def with_lengths(frame: Frame, summary: Summary, bound: dict[str, Value], pos: f
     deps = (*(d for latent in summary.latents for d in latent.deps), *result.deps, *result.length_deps)
     asked = {name for name, how in (*deps, *result.shape_deps) if how in _OF_LENGTH}
     sized = {n: iteration.of_instance(frame, v, pos) for n, v in bound.items() if n in asked and v.types}
+    for name, value in sized.items():
+        given = passed(call, summary.function, method, name) if call is not None and summary.function else None
+        if value.length is None and given is not None and (own := special_methods.length(frame, value, given, pos)):
+            sized[name] = value._replace(length=own.divergence)
     return {**bound, **sized} if sized else bound
 
 
 def bind(frame: Frame, summary: Summary, receiver: Value | None, bound: dict[str, Value]) -> dict[str, Value]:
     """The arguments of a method call, with those of its object's constructor that the summary asks for."""
     asked = {p for latent in summary.latents for p, _ in latent.deps if p[0] == _PREFIX}
-    asked |= {p for p, _ in (*summary.result.length_deps, *summary.result.deps) if p[0] == _PREFIX}
+    left = [deps for value in summary.self_writes.values() for deps in (value.deps, value.presence_deps)]
+    result = summary.result
+    told = (*result.length_deps, *result.deps, *result.presence_deps, *(d for deps in left for d in deps))
+    asked |= {p for p, _ in told if p[0] == _PREFIX}
     if not asked:
         return bound
     bound = dict(bound)

@@ -158,7 +158,7 @@ def _call(
     bound = constructed.bind(frame, summary, receiver, bound)
     asked = f.Call(read, (), (), pos) if read is not None else call
     bound = given.bind(frame, summary, asked, receiver is not None, bound)
-    bound = constructed.with_lengths(frame, summary, bound, pos)
+    bound = constructed.with_lengths(frame, summary, bound, call, receiver is not None, pos)
     exceptions.at_call(frame, summary, bound, pos)
     host_work.in_callee(frame, summary, pos)
     latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)

@@ -10,6 +10,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import guesses, told_apart
 from ferrule_lint.semantics.data import picked
+from ferrule_lint.semantics.data.batch_fields import is_uneven_later
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.records import DEEPEST, cut, entries_of
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
@@ -25,6 +26,7 @@ from ferrule_lint.semantics.domain.dependences import (
     HOLDS,
     ITEM,
     ITERATED,
+    LATER,
     MADE,
     NO_DEPS,
     NOTHING,
@@ -254,6 +256,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how == DEALT:
         by_rank = value.divergence is not None and value.divergence.kind == "rank"
         return value.divergence.at_most(Confidence.MEDIUM) if value.divergence is not None and by_rank else None
+    if how == LATER:
+        return value.shape if is_uneven_later(value) else None
     if how == ENTERED:
         return of_entries(value.observed)
     if how == TRUE:
@@ -324,7 +328,7 @@ def _with_arguments(
     if result.deps or result.length_deps:
         # what depends on a parameter of an enclosing function still does at the call of the nested one
         own = {p.name for p in summary.function.parameters} if summary.function else set()
-        outer = frozenset(d for d in result.deps if root_of(d[0]) not in own) or NOTHING
+        outer = frozenset(d for d in result.deps if _is_around(d[0], own, bound)) or NOTHING
         outer_lengths = (
             frozenset(d for d in result.length_deps if root_of(d[0]) not in own and d[0][0] != ".") or NOTHING
         )
@@ -388,6 +392,19 @@ def _with_arguments(
     return value
 
 
+def _is_around(name: str, own: set[str], bound: Mapping[str, Value]) -> bool:
+    """Whether a dependence on what is no parameter of a function still is one at its call: on a parameter of a function
+    around it, or of the constructor of the instance that calls its own method."""
+    if name[0] != ".":
+        return root_of(name) not in own
+    return name in bound and any(p == name for p, _ in bound[name].length_deps)
+
+
+def of_its_later(argument: Value) -> Deps:
+    """The parameters that are passed on as they are, and of which a later dimension is asked for."""
+    return frozenset([(p, LATER) for p, how in argument.deps if how == FLOWS and (not argument.part or "[" in p)])
+
+
 def _is_module(argument: Value) -> bool:
     """Whether what is passed is a module or has some: not a device to which one is moved that is made there."""
     return argument.module or bool(argument.types or argument.element_types)
@@ -406,7 +423,7 @@ def _there_on_some(frame: Frame, value: Value, summary: Summary, bound: Mapping[
     asked, value = value.presence_deps, value._replace(presence_deps=NO_DEPS)
     for name, how in sorted(asked):
         argument = bound.get(name)
-        if root_of(name) not in own:
+        if root_of(name) not in own and name[0] != ".":
             value = value._replace(presence_deps=value.presence_deps | {(name, how)})
         if argument is None:
             continue
@@ -415,6 +432,7 @@ def _there_on_some(frame: Frame, value: Value, summary: Summary, bound: Mapping[
             told = found.then(frame.step("call", pos, f"`{summary.display}` returns None for some"))
             value = value._replace(presence=worse(value.presence, told), uniform=False)
         passed = frozenset([(p, how) for p, known in argument.deps if known in (FLOWS, ITEM)])
+        passed |= argument.length_deps if how == COUNTED else NO_DEPS
         value = value._replace(presence_deps=value.presence_deps | passed)
     return value
 
@@ -456,6 +474,8 @@ def _through(argument: Value, how: str) -> Value:
         return argument.plain()
     if how == ZERO:
         return Value(emptiness=argument.emptiness, deps=told_from_zero(argument.deps))
+    if how == LATER:
+        return Value(divergence=divergence_through(argument, LATER), deps=of_its_later(argument), there=True)
     if how == PICKED:
         return Value(emptiness=picked.through(argument), deps=only(argument.deps, PICKED, FLOWS))
     if how == SIZED:
@@ -478,4 +498,6 @@ def _through(argument: Value, how: str) -> Value:
     if how == COUNTED and (argument.data is not None or argument.types) and not argument.container:
         deps = recast(length_deps(argument), COUNTED, ITERATED)
         return Value(divergence=number_of(argument), emptiness=emptiness_of(argument), deps=deps)
+    if how == COUNTED:
+        return argument._replace(unordered=None, deps=recast(argument.deps, COUNTED, FLOWS))
     return argument._replace(unordered=None)

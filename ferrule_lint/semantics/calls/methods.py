@@ -33,6 +33,7 @@ from ferrule_lint.semantics.walk import (
     collected_later,
     filled_by_others,
     given,
+    own_keys,
     removed,
     updated,
 )
@@ -57,6 +58,7 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
             emptiness = batch_fields.emptiness_of(emptiness, index)
         # what a caller passes has no items at most in the first dimension: the others are the model's
         deps = empty_or_not(receiver) if index in ("", "0") else NO_DEPS
+        deps |= batch_fields.later(frame, _asked_of(arguments), index if target.name == "size" else "")
         if target.name == "size" and index and receiver.shape_deps:
             deps |= batch_fields.sized_by(receiver, index)
         elif target.name in COUNTS:
@@ -67,9 +69,15 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     if target.name == "size":
         if not index:
             return sizes
-        return batch_fields.dimension(frame, sizes, index, arguments.expr.pos, shown(arguments.expr))
+        text, tensor = shown(arguments.expr), _asked_of(arguments)
+        return batch_fields.dimension(frame, sizes, index, arguments.expr.pos, text, tensor)
     note = f"`{shown(arguments.expr)}` differs"
     return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
+
+
+def _asked_of(arguments: Arguments) -> f.Expr | None:
+    """What a method is called on."""
+    return arguments.expr.func.base if type(arguments.expr.func) is f.Attr else None
 
 
 def _is_sized(value: Value) -> bool:
@@ -272,7 +280,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         holds=added.holds if whole else added.external,
         uneven_last=added.shape is not None,  # each item has a size of its own
     )
-    if last_name(e.func) == "add" and len(e.args) == 1 and known.container:
+    adds_one = last_name(e.func) == "add" and len(e.args) == 1
+    if adds_one and (known.container or own_keys.begun_empty(frame, place, e.args[0])):
         met = grouping.of_member(frame, e.args[0], place, added, e.pos)
         known = known._replace(length=worse(known.length, met))
     if last_name(e.func) == "update" and len(e.args) == 1 and known.container:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.dependences import NOTHING
-from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.text import position
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -24,6 +26,32 @@ def run(frame: Frame, value: Value, name: str, pos: f.Pos, given: tuple[Value, .
     if method is None or frame.analysis.is_module(info):
         return
     frame.analysis.call_function(frame, method, value, given, {}, pos)
+
+
+def asked(frame: Frame, method: FunctionInfo, value: Value, expr: f.Expr, pos: f.Pos) -> Value:
+    """What a special method of an instance says that is asked for as a property is: by what its fields hold there."""
+    of = f.Attr(expr, method.name, pos)
+    return frame.analysis.call_function(frame, method, value, (), {}, pos, read=of)
+
+
+def length(frame: Frame, value: Value, expr: f.Expr, pos: f.Pos) -> Value | None:
+    """The number of items that an instance of a project class says it has."""
+    if len(value.types) != 1:
+        return None
+    method = frame.analysis.names.method(next(iter(value.types)), "__len__")
+    return asked(frame, method, value, expr, pos) if method is not None else None
+
+
+def truth(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
+    """Why an instance is true on some ranks only: its `__bool__` says so, or that it has no items does."""
+    if frame.light or len(value.types) != 1 or value.module:
+        return None
+    (info,) = value.types
+    if frame.analysis.is_module(info):
+        return None
+    methods = (frame.analysis.names.method(info, name) for name in ("__bool__", "__len__"))
+    method = next((m for m in methods if m is not None), None)
+    return asked(frame, method, value, expr, position(expr) or (0, 0, 0, 0)).divergence if method is not None else None
 
 
 def begin(frame: Frame, value: Value, pos: f.Pos) -> None:

@@ -68,6 +68,13 @@ def _taken(frame: Frame, target: FunctionTarget, depth: int) -> Iterator[f.Expr]
             yield from (taken for taken in _taken(frame, inner, depth - 1) if _root(taken) == _self(function))
 
 
+def attributes_of(frame: Frame, method: FunctionInfo) -> list[str]:
+    """The attributes of the instance that a method takes items of, and does not look for the end of."""
+    own = _self(method)
+    taken = [place_name(one).split(".") for one in _taken(frame, FunctionTarget(method), DEEPEST)]
+    return sorted({parts[1] for parts in taken if len(parts) == 2 and parts[0] == own})
+
+
 def _own_method(frame: Frame, function: FunctionInfo, call: f.Call) -> FunctionTarget | None:
     """The method of the same instance that a method calls."""
     func, owner = call.func, function.module.classes.get(function.owner or "")

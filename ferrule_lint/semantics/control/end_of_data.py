@@ -18,7 +18,7 @@ from ferrule_lint.semantics.control.drawing import Draw
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.dependences import COUNTED, ITERATED, NO_DEPS, Deps, recast
+from ferrule_lint.semantics.domain.dependences import COUNTED, ITERATED, NO_DEPS, Deps, only, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, position, shown, words
 from ferrule_lint.semantics.project import programs
@@ -53,6 +53,8 @@ class Ending(NamedTuple):
 
     divergence: Divergence | None
     deps: Deps
+    #: the iterator is known to be over a share that is another one on every rank
+    known: bool = False
 
 
 def at_handler(frame: Frame, body: f.Body, pos: f.Pos) -> Ending | None:
@@ -60,6 +62,8 @@ def at_handler(frame: Frame, body: f.Body, pos: f.Pos) -> Ending | None:
     function = frame.function
     for draw in drawing.draws(frame, body):
         if not _gives_batches(frame, draw):
+            if draw.by_next and (passed := _as_passed(frame, draw.taken)):
+                return Ending(None, passed)
             continue
         found = _ending(frame, draw.taken, position(draw.call) or pos)
         if function is not None and function.name == "__iter__":
@@ -73,15 +77,15 @@ def ends(divergence: Divergence) -> bool:
     return any(step.note.endswith(_ENDS) for step in divergence.why)
 
 
-def of_default(frame: Frame, call: f.Call) -> Divergence | None:
+def of_default(frame: Frame, call: f.Call) -> Ending | None:
     """Why `next(batches, None)` has nothing to give on some ranks."""
     if len(call.args) != 2 or call.args[1] != f.Const("None"):
         return None
     if not _gives_batches(frame, Draw(call, call.args[0], last_name(call.func) == "next")):
-        return None
+        return Ending(None, _as_passed(frame, call.args[0]))
     if frame.function is not None and frame.function.name == "__iter__":
         return None  # as in `at_handler`
-    return _ending(frame, call.args[0], call.pos).divergence
+    return _ending(frame, call.args[0], call.pos)
 
 
 def _ending(frame: Frame, taken: f.Expr, pos: f.Pos) -> Ending:
@@ -89,9 +93,15 @@ def _ending(frame: Frame, taken: f.Expr, pos: f.Pos) -> Ending:
     note = f"`{shown(taken)}` {_ENDS}"
     own = rounds_of(value)
     if own is not None:
-        return Ending(own.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
+        return Ending(own.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM), NO_DEPS, True)
     least = Confidence.MEDIUM if _is_uneven(frame) else Confidence.LOW
     return Ending(frame.source(WORLD, "data", pos, note, least), recast(length_deps(value), COUNTED, ITERATED))
+
+
+def _as_passed(frame: Frame, taken: f.Expr) -> Deps:
+    """The parameters that decide when an iterator ends that has no name of batches: who passes one that is known to be
+    uneven has a rank that comes to its end first."""
+    return recast(only(length_deps(frame.ask(taken)), ITERATED, ITERATED, COUNTED), COUNTED, ITERATED)
 
 
 def _gives_batches(frame: Frame, draw: Draw) -> bool:

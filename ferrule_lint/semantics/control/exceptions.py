@@ -414,7 +414,20 @@ def had_alone(frame: Frame, attempt: OpenTry, handler: f.Handler) -> Formula | N
     if divergence is not None:
         return _atom(frame, handler, divergence)
     passed = attempt.passed.get(handler.line)
-    return None if passed is None else _atom(frame, handler, None, passed)  # the callers tell
+    if passed is not None:
+        return _atom(frame, handler, None, passed)  # the callers tell
+    return _out_of_items(frame, handler, attempt.body)
+
+
+def _out_of_items(frame: Frame, handler: f.Handler, body: f.Body) -> Formula | None:
+    """The same of a handler that waits for the end of an iterator, where that is known to be over a share of this rank,
+    or is up to what was passed."""
+    if not end_of_data.EXHAUSTED.intersection(names_of(handler)):
+        return None
+    found = end_of_data.at_handler(frame, body, (handler.line, 1, handler.line, 1))
+    if found is None or not (found.known or found.deps) or (found.divergence is not None and not found.known):
+        return None
+    return _atom(frame, handler, found.divergence, found.deps)
 
 
 def _atom(frame: Frame, handler: f.Handler, divergence: Divergence | None, deps: Deps = NO_DEPS) -> Atom:

@@ -9,9 +9,9 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import collators, number_types
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.dependences import COUNTED, EMPTY, FLOWS, NO_DEPS, Deps, without
+from ferrule_lint.semantics.domain.dependences import COUNTED, EMPTY, FLOWS, LATER, NO_DEPS, Deps, without
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import shown
+from ferrule_lint.semantics.domain.text import place_name, shown
 from ferrule_lint.semantics.sources import absent_inputs
 
 if TYPE_CHECKING:
@@ -53,14 +53,17 @@ def local_size(frame: Frame, e: f.Attr, base: Value) -> Value | None:
     return Value(divergence=base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
 
 
-def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: str) -> Value:
-    """The number at `index` of a `torch.Size`: of an uneven tensor's sizes the first differs, or the last."""
+def dimension(
+    frame: Frame, size: Value, index: str, pos: f.Pos | None, text: str, tensor: f.Expr | None = None
+) -> Value:
+    """The number at `index` of a `torch.Size`, that of `tensor`: of an uneven one the first differs, or the last."""
     divergence = size.shape if (index == "0") is not size.uneven_last else None
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", pos, f"`{text}` differs"))
     # what a caller passes has no items at most in the first dimension: the others are the model's
     deps = size.deps if index == "0" else without(size.deps, EMPTY)
     deps = deps | sized_by(size, index) if size.shape_deps else deps
+    deps |= later(frame, tensor, index)
     return Value(
         divergence=divergence,
         emptiness=emptiness_of(size.emptiness, index),
@@ -68,6 +71,31 @@ def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: st
         there=True,
         number=number_types.of_size(),
     )
+
+
+def later(frame: Frame, tensor: f.Expr | None, index: str) -> Deps:
+    """The parameter whose second or last dimension is asked for: `ids.size(1)`, `batch["ids"].shape[-1]`."""
+    if index not in ("1", "-1") or frame.light:
+        return NO_DEPS
+    if type(tensor) is f.Subscript and type(tensor.index) is f.Const:
+        root, place = place_name(tensor.base), f"{place_name(tensor.base)}[{tensor.index.text}]"
+    else:
+        root = place = tensor.id if type(tensor) is f.Name else ""
+    if tensor is None or not root or root not in frame.given or frame.version(root):
+        return NO_DEPS
+    return frozenset([(p, LATER) for p, how in frame.ask(tensor).deps if p == place and how == FLOWS]) or NO_DEPS
+
+
+def beside_another_size(a: Value, b: Value) -> tuple[Value, Value]:
+    """Two values that are compared: that tensors of one batch are equally long does not depend on how long they are."""
+    if all(any(how == LATER for _, how in value.deps) for value in (a, b)):
+        return a._replace(deps=without(a.deps, LATER)), b._replace(deps=without(b.deps, LATER))
+    return a, b
+
+
+def never_zero(number: Value) -> Value:
+    """A number that is asked whether it is zero, which a later dimension never is."""
+    return number._replace(deps=without(number.deps, LATER)) if number.deps else number
 
 
 def is_uneven_later(tensor: Value) -> bool:

@@ -17,7 +17,17 @@ from ferrule_lint.semantics.data import kinds
 from ferrule_lint.semantics.data.accumulators import FILLS
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
-from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, NO_DEPS, OBSERVED, PRESENT, Deps
+from ferrule_lint.semantics.domain.dependences import (
+    CONTAINED,
+    DATA,
+    EMPTY,
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    OBSERVED,
+    PRESENT,
+    Deps,
+)
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
@@ -42,8 +52,8 @@ def decided_by(conditions: Sequence[Formula], walked: Value, target: f.Expr | No
         if _names(atom) & _bound(target):
             found |= {(p, OBSERVED) for p in items}
         for p, how in atom.deps:
-            if how == EMPTY:
-                found.add((p, EMPTY))
+            if how in (EMPTY, DATA):  # by whether there is any, or by what has been made of it
+                found.add((p, how))
             if how in (FLOWS, OBSERVED) or (p in items and how in (ITEM, PRESENT, CONTAINED)):
                 found.add((p, OBSERVED))
     return frozenset(found) or NO_DEPS

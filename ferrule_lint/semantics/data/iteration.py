@@ -56,6 +56,8 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
         own, own_deps = (rounds_of(walked), walked.length_deps) if walked is not None else (None, NO_DEPS)
         if own is None and generator is not None and _hands_out_itself(generator):
             own = _runs_dry(frame, info)
+            if own is None:
+                own, own_deps = _of_what_it_draws(frame, info, value)
         if own is None and not own_deps:
             said = _told_by(frame, info, value, "__len__", pos) or UNKNOWN
             own = said.divergence or said.length
@@ -89,6 +91,27 @@ def _runs_dry(frame: Frame, info: ClassInfo) -> Divergence | None:
     known = frame.analysis.frame_of(method) if method is not None and not frame.light else None
     ends = [e.divergence for e in known[1].escapes.values() if e.name == "StopIteration"] if known is not None else []
     return next((d.at_most(Confidence.MEDIUM) for d in ends if d is not None and d.kind in _OWN_ENDS), None)
+
+
+def _of_what_it_draws(frame: Frame, info: ClassInfo, value: Value) -> tuple[Divergence | None, Deps]:
+    """The same by what the instance was built around: its `__next__` draws from that, and lets its end through, or
+    looks for that itself."""
+    from ferrule_lint.semantics.control import drawing  # which asks for what stands here
+
+    method = frame.analysis.names.method(info, "__next__")
+    if method is None or not value.given or frame.light:
+        return None, NO_DEPS
+    held = [frame.analysis.holders.attribute(info, name, 0) for name in drawing.attributes_of(frame, method)]
+    deps = NO_DEPS.union(*(h.length_deps for h in held if h is not None))
+    known = frame.analysis.frame_of(method)
+    ends = known[1].escapes.values() if known is not None else ()
+    deps = deps.union(*(e.deps for e in ends if e.name == "StopIteration"))
+    given = dict(value.given)
+    built_of = [given[p[1:]] for p, how in sorted(deps) if how == COUNTED and p[0] == "." and p[1:] in given]
+    length: Divergence | None = None
+    for one in built_of:
+        length = worse(length, one.length)
+    return length, NO_DEPS.union(*(one.length_deps for one in built_of))
 
 
 def never_ends(body: f.Body) -> bool:
@@ -154,7 +177,9 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
         found = of_instance(frame, value, arguments.expr.pos)
         own = rounds_of(found)
         if own is not None and name.endswith("sampler"):
-            own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
+            whole = any(v.multiple for v in (*arguments.positional[:1], arguments.keywords.get("dataset", UNKNOWN)))
+            if name != "sampler" or whole or not _takes_every_nth(frame, value):
+                own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
         if own is None and name == "batch_sampler" and expr is not None and value.types:
             made, classes = definition(frame, expr), by_id(value.types)
             own = budgets.of_sampler(frame, made, classes[0]) if len(classes) == 1 else None
@@ -169,6 +194,35 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
     length = length.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     drops = arguments.keywords.get("drop_last")
     return length, None if drops is not None and drops.const != "False" else length, deps
+
+
+def _takes_every_nth(frame: Frame, sampler: Value) -> bool:
+    """Whether a sampler of the project takes every n-th of all items that there are, from its rank on, and its class
+    counts nothing that would make the shares even: `iter(range(self.rank, len(self.data), self.world_size))`."""
+    (info,) = sampler.types if len(sampler.types) == 1 else (None,)
+    method = frame.analysis.names.method(info, "__iter__") if info is not None else None
+    last = method.body[-1] if method is not None and method.body else None
+    dealt = last.value if type(last) is f.Return else None
+    if type(dealt) is f.Call and last_name(dealt.func) == "iter" and len(dealt.args) == 1:
+        dealt = dealt.args[0]
+    if info is None or type(dealt) is not f.Call or last_name(dealt.func) != "range" or len(dealt.args) != 3:
+        return False
+    stop = dealt.args[1]
+    if type(stop) is not f.Call or last_name(stop.func) != "len":
+        return False
+    return not any(_evens(node) for m in info.methods.values() if m.name != "__len__" for node in walk(m.body))
+
+
+_COUNTS = frozenset("Mod FloorDiv Div Mult Add Sub".split())
+
+
+def _evens(node: object) -> bool:
+    """Whether something counts in whole shares, or fills them up."""
+    if type(node) is f.Op:
+        return node.kind in _COUNTS
+    if type(node) is f.AugAssign:
+        return node.op in _COUNTS
+    return type(node) is f.Call and last_name(node.func) in ("ceil", "extend", "repeat", "min", "max", "chain")
 
 
 def _is_of_all(frame: Frame, sampler: f.Expr | None, items: f.Expr | None) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.batch_fields import is_uneven_later, sized_by
 from ferrule_lint.semantics.data.ordering import length_deps
-from ferrule_lint.semantics.domain.dependences import COUNTED, ITERATED, only, recast
+from ferrule_lint.semantics.domain.dependences import COUNTED, ITERATED, only, recast, root_of
 from ferrule_lint.semantics.domain.lattice import Value, rounds_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ def of_field(method: FunctionInfo, instance: Value) -> Value | None:
     uneven = held.shape if not is_uneven_later(held) else None
     deps = only(recast(length_deps(held), COUNTED, ITERATED), COUNTED, COUNTED) | sized_by(held, "0")
     return Value(divergence=rounds_of(held) or uneven, deps=deps)
+
+
+def is_of_fields(number: Value) -> bool:
+    """Whether a number is up to what callers of the function have put into fields of what they pass to it."""
+    return any(name not in ("", root_of(name)) and root_of(name) for name, _ in number.deps)
 
 
 def _counted(method: FunctionInfo) -> str:

@@ -126,12 +126,28 @@ def _uneven(made: f.Expr | None, known: Callable[[f.Expr], f.Expr]) -> f.Subscri
     lower, upper, step = part.index.operands
     if step != _NOTHING:
         return part if render(lower) == render(generator.target) else None
+    if _spreads_rest(lower, upper, generator.target):
+        return part
     walked, length = generator.iterable, _times_next(lower, upper)
     if type(walked) is f.Call and last_name(walked.func) == "range" and len(walked.args) == 3 and length is None:
         length = _beyond(upper, lower) if render(lower) == render(generator.target) else None
         if length is None or render(length) != render(walked.args[2]):
             return None
     return part if length is not None and _rounded_up(known(length)) else None
+
+
+def _spreads_rest(lower: f.Expr, upper: f.Expr, number: f.Expr) -> bool:
+    """Whether the first parts have one of the items more that are left over, by their ends: from `i * k + min(i, m)`
+    to `(i + 1) * k + min(i + 1, m)`."""
+    if type(lower) is not f.Op or type(upper) is not f.Op or lower.kind != "Add" or upper.kind != "Add":
+        return False
+    before, behind = (
+        next((o for o in end.operands if type(o) is f.Call and last_name(o.func) == "min" and len(o.args) == 2), None)
+        for end in (lower, upper)
+    )
+    if before is None or behind is None or not _same(before.args[1], behind.args[1]):
+        return False
+    return _same(before.args[0], number) and _is_next(behind.args[0], number)
 
 
 def _returned(body: f.Body) -> tuple[f.Expr | None, dict[str, f.Expr]]:

@@ -476,7 +476,28 @@ def _told_target(frame: Frame, arguments: Arguments) -> Deps:
     """The parameters that say to which length something is filled up: it is as long as its caller says."""
     names = [expr.id for expr in _targets(arguments) if type(expr) is f.Name]
     told = [name for name in names if (name, FLOWS) in (frame.env.get(name) or Value()).deps]
-    return frozenset([(name, OBSERVED) for name in told]) or NO_DEPS
+    longest = (_of_longest(frame, expr) for expr in _targets(arguments))
+    return frozenset([(name, OBSERVED) for name in told]).union(*longest) or NO_DEPS
+
+
+def _of_longest(frame: Frame, target: f.Expr) -> Deps:
+    """The parameters whose longest item says so, `n = max(len(s) for s in seqs)`: as `pad_sequence` of them does."""
+    made = definition(frame, target)
+    if type(made) is not f.Call or last_name(made.func) != "max" or len(made.args) != 1:
+        return NO_DEPS
+    sizes = definition(frame, made.args[0])
+    if type(sizes) is not f.Comprehension or len(sizes.elements) != 1 or len(sizes.generators) != 1:
+        return NO_DEPS
+    asked, walked = sizes.elements[0], sizes.generators[0]
+    sized: f.Expr | None
+    if type(asked) is f.Call and last_name(asked.func) in ("len", "size"):
+        sized = asked.args[0] if last_name(asked.func) == "len" and asked.args else asked.func
+    else:
+        sized = asked.base if type(asked) is f.Subscript else None
+    of = sized.base if type(sized) is f.Attr and sized.attr in ("shape", "size") else sized
+    if type(of) is not f.Name or type(walked.target) is not f.Name or walked.target.id != of.id:
+        return NO_DEPS
+    return only(frame.ask(walked.iterable).deps, OBSERVED, FLOWS, ITEM)
 
 
 def _agreed_target(frame: Frame, arguments: Arguments) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.forwards import is_of_buffers
-from ferrule_lint.semantics.calls.instantiate import asks_for_entries, divergence_through
+from ferrule_lint.semantics.calls.instantiate import asks_for_entries, divergence_through, of_its_later
 from ferrule_lint.semantics.calls.shapes import (
     is_of_type,
     meets,
@@ -41,6 +41,7 @@ from ferrule_lint.semantics.domain.dependences import (
     HELD,
     ITEM,
     ITERATED,
+    LATER,
     NO_DEPS,
     OBSERVED,
     PICKED,
@@ -335,6 +336,11 @@ def raise_or_pass_on(
             elif (value.deps or value.length_deps) and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
                 # what rests on whether something was passed says no more than that, however it is read
                 passed = frozenset((p, h if how == FLOWS or h in (PRESENT, HELD) else how) for p, h in value.deps)
+                size = only(value.deps, LATER, LATER)
+                passed -= size | recast(size, how, LATER)
+                asks_zero = (name, ZERO) in latent.deps or ((name, TRUE) in latent.deps and not value.boolean)
+                if how in (FLOWS, OBSERVED) and not asks_zero:
+                    passed |= size  # that of a dimension which is never zero
                 if how == OBSERVED:  # a number of which only zero matters is compared with another one
                     passed -= recast(only(value.deps, EMPTY, EMPTY), OBSERVED, EMPTY)
                 elif how == ZERO:
@@ -344,6 +350,8 @@ def raise_or_pass_on(
                     passed = only(value.deps, TRUE, FLOWS) | left
                 if how in (PRESENT, HELD):
                     passed = asked_for_by_callee(value.deps, how, value.part)
+                if how == LATER:
+                    passed = of_its_later(value)
                 if how == ITERATED:
                     passed = length_deps(value)
                 elif how == COUNTED:

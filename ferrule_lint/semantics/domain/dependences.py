@@ -29,8 +29,12 @@ ENTERED = "entered"
 TRUE = "true"
 #: something unknown has made it of the value (`model(ids)`): data stays data, and no more is known; that is read
 MADE, DATA = "made", "data"
+#: of a tensor it is the size of another dimension than the first
+LATER = "later"
 #: it has no more to do with it than that
 HOLDS = frozenset({CONTAINED, MADE})
+#: what has any of these is there in any case
+_NO_QUESTION = HOLDS | {LATER}
 Deps = frozenset[tuple[str, str]]
 #: Python makes a new empty set each time it is asked for one; with one for all, most facets are the same object
 NOTHING: frozenset[Any] = frozenset()
@@ -62,7 +66,7 @@ def asked_for(deps: Deps, part: bool) -> Deps:
     """The parameters that a test asks for whether a value is there: `part` if it was taken out of what they hold, so
     that they themselves are there on every rank that asks."""
     return (
-        frozenset([(p, HELD if part and p == root_of(p) else PRESENT) for p, how in deps if how not in HOLDS])
+        frozenset([(p, HELD if part and p == root_of(p) else PRESENT) for p, how in deps if how not in _NO_QUESTION])
         or NO_DEPS
     )
 
@@ -70,7 +74,7 @@ def asked_for(deps: Deps, part: bool) -> Deps:
 def asked_for_by_callee(deps: Deps, how: str, part: bool) -> Deps:
     """The same where a function asks it of an argument, or of what that holds; what has been made of it, and no more is
     known of, is there whatever it was made of."""
-    whole = [(p, known) for p, known in deps if known != MADE]
+    whole = [(p, known) for p, known in deps if known not in (MADE, LATER)]
     if how == PRESENT:
         return frozenset([(p, HELD if part and known != CONTAINED and p == root_of(p) else how) for p, known in whole])
     return frozenset([(p, PRESENT if known == CONTAINED else how) for p, known in whole])
@@ -98,7 +102,7 @@ def told_from_zero(deps: Deps) -> Deps:
 
 
 #: by these a test asks for more than whether something was passed
-_READ = frozenset({FLOWS, OBSERVED, EMPTY, ITERATED, COUNTED, PICKED, TRUE})
+_READ = frozenset({FLOWS, OBSERVED, EMPTY, ITERATED, COUNTED, PICKED, TRUE, LATER})
 
 
 def read(deps: Deps) -> Deps:

@@ -1,12 +1,15 @@
 """A number drawn from torch's own generator: `torch.rand(1)`, `torch.randint(0, n, (1,))`.
 
 It differs where the project seeds that generator by rank, and is what layer drop, stochastic depth, self-conditioning
-decide by. Of larger draws (noise) nothing is said, as nobody decides by them, but for an order (`torch.randperm(n)`).
+decide by; so does an order (`torch.randperm(n)`). Of several numbers side by side each rank has as many: what differs
+is what somebody reads out of them (`(torch.rand(n) < p).any()`). Of draws with more dimensions (noise, masks) nothing
+is said, as nobody decides by them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -32,16 +35,30 @@ def drawn(frame: Frame, dotted: str, arguments: Arguments, value: Value) -> Valu
         return value
     by_name = [v for k, v in call.keywords if k == "size"]
     sizes = by_name or (call.args[-1:] if place else call.args)
-    if place is not None and not all(map(_is_one, sizes)):
+    several = place is not None and not all(map(_is_one, sizes))
+    if several and not _is_row(sizes):
         return value
     if (generator := arguments.keywords.get("generator")) is not None:
         seed = own_generators.own_seed(generator)
-        return value if seed is None else value._replace(uniform=False, data=own_generators.drawn_by(frame, call, seed))
+        own = own_generators.drawn_by(frame, call, seed) if seed is not None else None
+        return value if own is None else value._replace(uniform=False, data=own._replace(sized=several))
     axes = frame.analysis.seeding.axes("torch", frame.self_class)
     if not axes or seeded_alike(frame, call.pos):
         return value
     note = f"`{shown(call)}` is random, and `torch` is seeded differently on each rank"
-    return value._replace(uniform=False, data=frame.source(axes, "host", call.pos, note, Confidence.MEDIUM))
+    own = frame.source(axes, "host", call.pos, note, Confidence.MEDIUM)
+    return value._replace(uniform=False, data=own._replace(sized=several))
+
+
+def _is_row(sizes: Sequence[f.Expr]) -> bool:
+    """Whether sizes are those of numbers side by side, by which somebody may decide, and not of noise or a mask that
+    has the dimensions of something else (`x.shape`)."""
+    if len(sizes) == 1 and type(sizes[0]) is f.Sequence:
+        sizes = sizes[0].elements
+    if len(sizes) != 1 or type(sizes[0]) is f.Starred:
+        return False
+    name = last_name(sizes[0].func if type(sizes[0]) is f.Call else sizes[0])
+    return "shape" not in name and name not in ("size", "Size", "sizes")
 
 
 #: functions that seed generators, by their names

@@ -261,7 +261,9 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
                 bind(frame, element, value.items[i], source)
             elif value.external == batch_fields.SIZE:
                 index = str(i) if i + 1 < len(target.elements) or not i else "-1"
-                bind(frame, element, batch_fields.dimension(frame, value, index, position(element), shown(element)))
+                tensor = source.base if type(source) is f.Attr and source.attr == "shape" else None
+                pos, text = position(element), shown(element)
+                bind(frame, element, batch_fields.dimension(frame, value, index, pos, text, tensor))
             else:
                 types, external = value.types | value.element_types, value.external or held_class(frame, value)
                 part = value._replace(

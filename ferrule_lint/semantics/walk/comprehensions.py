@@ -135,6 +135,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     # as many as there are of something that has nothing to do with the rank's data, whatever is taken for each
     made = filtered is None and not any(map(_is_of_rank, iterables))
     of_fields = _is_of_fields(e)
+    padded_to = joined.shape_deps if joined.filled else NOTHING
     return Value(
         uniform=all(v.uniform for v in values) and all(i.uniform for i in iterables),
         divergence=joined.divergence,
@@ -146,8 +147,9 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         holds=joined.external,
         unordered=unordered,
         shape=joined.shape,
+        shape_deps=padded_to,
         # as many as there are rounds, each with a size of its own; who takes a field has that size
-        uneven_last=joined.uneven_last if of_fields else joined.shape is not None,
+        uneven_last=joined.uneven_last if of_fields else joined.shape is not None or bool(padded_to),
         padded=joined.padded,
         agreed=joined.agreed,
         container=(first.container and not conditions and len(iterables) == 1) or made or of_fields,

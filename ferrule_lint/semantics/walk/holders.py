@@ -182,13 +182,15 @@ class Holders:
         holds_uneven = value.shape is not None and all(v.container for v in values if v.shape is not None)
         return value._replace(
             entries=entries, keyed=None,
-            length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None, apart=None,
+            length_deps=value.length_deps if sum(v.const != "None" for v in values) == 1 else NO_DEPS,
+            given=(), layout=None, apart=None,
             number=None, target=target, deps=NO_DEPS, const=const, presence=presence,
             uniform=value.uniform and len(values) == 1,
             divergence=divergence, items=None, container=holds_uneven, emptiness=None, data=None,
             length=length, shape=value.shape if value.container else None,
             there=False, unwrapped=False,
-            padded=None, reach=None, slots=None, shape_deps=NO_DEPS, presence_deps=NO_DEPS, boolean=False,
+            padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
+            presence_deps=constructed.of_constructor(value.presence_deps),
         )  # fmt: skip
 
     def _annotated(self, info: ClassInfo, name: str) -> Value | None:

@@ -9,9 +9,10 @@ from ferrule_lint.facts.plain import said_of
 from ferrule_lint.facts.stated import stated
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import special_methods
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import iteration
-from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optional_entry
+from ferrule_lint.semantics.data.batch_fields import absent_from_sample, beside_another_size, never_zero, optional_entry
 from ferrule_lint.semantics.data.fields import read_from
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.data.where_given import given, scope_of
@@ -77,7 +78,10 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         if kept.formula is not None:
             return kept.formula, _of_now(kept.formula, frame.eval(expr))
         assert kept.test is not None
-        return _of_number(frame, kept.test, *truthiness(frame, kept.test, frame.eval(expr)))
+        kept_value = frame.eval(expr)
+        if kept_value.types and (own := special_methods.truth(frame, expr, kept_value)) is not None:
+            kept_value = kept_value._replace(divergence=own)  # what its methods have done to it since it was made
+        return _of_number(frame, kept.test, *truthiness(frame, kept.test, kept_value))
     if type(expr) is f.Not:
         formula, value = condition(frame, expr.operand)
         return negate(formula), _truth(negate(formula), _read(frame, expr.operand, value))
@@ -245,7 +249,9 @@ _MIRRORED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr) -> tuple[Formula, Value]:
     positive = _NEGATIVE.get(op, op)
     negative = positive != op
-    a, b = frame.eval(left), frame.eval(right)
+    a, b = beside_another_size(frame.eval(left), frame.eval(right))
+    if (op, b.const) in _NOTHING:
+        a = never_zero(a)
 
     def result(formula: Formula, value: Value) -> tuple[Formula, Value]:
         formula = negate(formula) if negative else formula

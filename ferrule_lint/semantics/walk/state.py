@@ -14,12 +14,13 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.calls.instantiate import of_parameters
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.data.where_given import methods_of
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of, implied
-from ferrule_lint.semantics.domain.dependences import read
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, read
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
@@ -70,7 +71,9 @@ def under_tests(frame: Frame, place: str, value: Value) -> Value:
     if not any(deps_of(c) for c in frame.conditions if divergence_of(c) is None):
         return value
     if value.const is not None:
-        return value._replace(uniform=False, deps=value.deps | frame.path_deps())
+        by = frame.path_deps()
+        there = constructed.of_constructor(by) if value.const == "None" else NO_DEPS
+        return value._replace(uniform=False, deps=value.deps | by, presence_deps=value.presence_deps | there)
     if _is_own(frame, place) and _may_be_none(frame, place):
         return value._replace(presence_deps=value.presence_deps | read(frame.path_deps()))
     return value

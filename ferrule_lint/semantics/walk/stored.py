@@ -25,6 +25,7 @@ from ferrule_lint.semantics.walk import (
     filled_by_others,
     given,
     in_place,
+    own_keys,
     written_beside,
 )
 
@@ -94,10 +95,11 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
         later = entered_later.is_entered(frame, place, key, target.pos[0], apart=True)
         if later or behind_exits.concerns_callers(frame, place, more):
             more = None
-    if grows and (base.container or passed):
+    met = grows and not base.container and own_keys.begun_empty(frame, place, target.index)
+    if grows and (base.container or passed or met):
         more = worse(more, grouping.of_entry(frame, target, place, index, grouped))
         counted = grouping.deps_of_entry(frame, target, place)
-    if base.container or own:
+    if base.container or own or met:
         length = worse(length, more)
     if key is not None and entered_later.completed(base, key, divergence):
         length = None

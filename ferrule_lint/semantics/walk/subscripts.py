@@ -61,6 +61,11 @@ def _some_of(value: Value, base: Value) -> Value:
     return value._replace(types=base.types, element_types=base.element_types, external=None, holds=base.holds)
 
 
+def _sized(size: f.Expr) -> f.Expr | None:
+    """`x` of `x.shape`."""
+    return size.base if type(size) is f.Attr and size.attr == "shape" else None
+
+
 def subscript(frame: Frame, e: f.Subscript) -> Value:
     place = place_name(e.base)
     if type(e.index) is f.Const and place:
@@ -95,7 +100,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     if base.divergence is not None and (along := dimensions.place_along(frame, e, base)) is not None:
         return along
     if base.external == batch_fields.SIZE and type(e.index) is not f.Op:
-        return batch_fields.dimension(frame, base, render(e.index), e.pos, shown(e))
+        return batch_fields.dimension(frame, base, render(e.index), e.pos, shown(e), _sized(e.base))
     if base.divergence is not None and e.index != f.Const("0") and _of_one_axis(frame, last_name(e.base)):
         return UNKNOWN
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""

@@ -7,7 +7,7 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import sharded_only
+from ferrule_lint.semantics.calls import sharded_only, special_methods
 from ferrule_lint.semantics.data import dropped_samples
 from ferrule_lint.semantics.data.iteration import definition, last_round
 from ferrule_lint.semantics.data.layout import is_number
@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, 
 from ferrule_lint.semantics.domain.dependences import (
     EMPTY,
     FLOWS,
+    LATER,
     NO_DEPS,
     NOTHING,
     OBSERVED,
@@ -23,6 +24,7 @@ from ferrule_lint.semantics.domain.dependences import (
     TRUE,
     Deps,
     observed,
+    without,
 )
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
@@ -96,11 +98,11 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
             value = value._replace(divergence=value.length)
         elif value.emptiness is not None:
             value = value._replace(divergence=value.emptiness._replace(empty=True))
-        elif (nothing := _nothing_in(frame, expr, value)) is not None:
+        elif (nothing := _nothing_in(frame, expr, value) or special_methods.truth(frame, expr, value)) is not None:
             value = value._replace(divergence=nothing)
         elif not value.uniform and type(expr) is f.Call and (again := frame.files.looked_at_again(expr, frame.key)):
             value = value._replace(divergence=again)
-    asked = observed(value.deps) if value.boolean else value.deps
+    asked = observed(value.deps) if value.boolean else without(value.deps, LATER)  # no size is zero
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in asked)
     if type(expr) is f.Name and (expr.id, FLOWS) in deps and frame.version(expr.id) == 0:
         deps |= {(expr.id, TRUE)}
