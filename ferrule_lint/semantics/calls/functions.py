@@ -21,7 +21,7 @@ from ferrule_lint.semantics.calls import (
 )
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
 from ferrule_lint.semantics.calls.summaries import Context
-from ferrule_lint.semantics.control import exceptions, host_work
+from ferrule_lint.semantics.control import exceptions, host_work, registered
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.dependences import root_of
@@ -161,6 +161,7 @@ def _call(
     bound = constructed.with_lengths(frame, summary, bound, pos)
     exceptions.at_call(frame, summary, bound, pos)
     host_work.in_callee(frame, summary, pos)
+    registered.in_callee(frame, function, receiver, call)
     latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)
     if not function.is_context_manager:  # what one does on leaving comes after the block
         gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
