@@ -50,18 +50,27 @@ def stays_none(frame: Frame, group: f.Expr) -> bool:
 
 def is_never_set(analysis: Analysis, name: str) -> bool:
     """Whether the whole project puts nothing but None into attributes of a name, of whatever object, and does so."""
-    found = False
+    return only_constant(analysis, name) == _NONE
+
+
+def only_constant(analysis: Analysis, name: str) -> f.Const | None:
+    """The one constant that the whole project puts into attributes of a name, of whatever object."""
+    return analysis.only_constants.find(name, lambda: _only_constant(analysis, name))
+
+
+def _only_constant(analysis: Analysis, name: str) -> f.Const | None:
+    found: f.Const | None = None
     for module in analysis.names.mentioning(name):
         bodies = (module.body, *(function.body for function in module.functions.values()))
         for s in (s for body in bodies for s in statements(body)):
             flat = s._replace(body=()) if type(s) is f.For or type(s) is f.With else s
             if type(s) in _NO_TARGETS or not any(type(t) is f.Attr and t.attr == name for t in targets_in(flat)):
                 continue
-            if type(s) is not f.Assign or s.value != _NONE:
-                return False
-            found = True
+            if type(s) is not f.Assign or type(s.value) is not f.Const or s.value != (found or s.value):
+                return None
+            found = s.value
         if module.calls_named("setattr") or any(name in info.attributes for info in module.classes.values()):
-            return False  # by whatever name, or by the constructor of a data class
+            return None  # by whatever name, or by the constructor of a data class
     return found
 
 
