@@ -1,4 +1,4 @@
-"""FER108: collectives of one group that two threads of a rank issue, or the garbage collector.
+"""FER108: collectives of one group that two threads of a rank issue, the garbage collector, or a signal handler.
 
 The ranks of a group have to issue its collectives in one order. What two threads of a rank do has none: on one rank the
 barrier of the thread that writes a checkpoint comes first, on another the reduction of the training loop. A lock does
@@ -38,6 +38,8 @@ def check(frame: Frame, trace: Trace, function: str, body: f.Body) -> Iterator[F
     """A finding for each thread that a function starts: at what it issues meanwhile itself, or another thread does."""
     if frame.function is not None and frame.function.name == "__del__":
         yield from _of_collector(frame, trace, function)
+    if frame.function is not None and frame.analysis.signals.handles(frame.function):
+        yield from _of_handler(trace, function)
     for started in meanwhile.started_in(frame, trace, body):
         theirs = _by_group(frame, started)
         if theirs and meanwhile.is_several(frame, started, body):
@@ -142,12 +144,26 @@ def _of_collector(frame: Frame, trace: Trace, function: str) -> Iterator[Finding
         for event in filter(_is_plain, _events(term)):
             if alone and event.op.startswith("broadcast"):
                 continue
-            note = "run by the garbage collector, at a time of its own"
-            why = (Step("source", term.path, term.pos[0], term.pos[1], note),)
-            divergence = Divergence(event.axes, "host", why, Confidence.MEDIUM)
-            message = f"`{event.op}` is issued by a destructor: when it runs differs between ranks"
-            yield finding(_CODE, message, divergence, [_occurrence(term, event)], (), function, Confidence.MEDIUM)
+            yield _at_own_time(
+                term, event, "run by the garbage collector, at a time of its own", "destructor", function
+            )
             return
+
+
+def _of_handler(trace: Trace, function: str) -> Iterator[Finding]:
+    """What a handler of signals issues: each rank is interrupted at another place of what it does, if it gets the
+    signal at all."""
+    for term in _issuing(trace):
+        for event in filter(_is_plain, _events(term)):
+            yield _at_own_time(term, event, "run where the process gets a signal", "signal handler", function)
+            return
+
+
+def _at_own_time(term: Event | CallTerm, event: Event, note: str, by: str, function: str) -> Finding:
+    why = (Step("source", term.path, term.pos[0], term.pos[1], note),)
+    divergence = Divergence(event.axes, "host", why, Confidence.MEDIUM)
+    message = f"`{event.op}` is issued by a {by}: when it runs differs between ranks"
+    return finding(_CODE, message, divergence, [_occurrence(term, event)], (), function, Confidence.MEDIUM)
 
 
 def _has_started_the_others(frame: Frame) -> bool:

@@ -17,6 +17,7 @@ from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.control.started import AWAITED, IN_EXECUTOR, MAPS, SUBMITS
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.groups import never_given
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 
 #: what a group is written as, and the class or scope that this belongs to
@@ -70,6 +71,8 @@ def _of_call(analysis: Analysis, module: ModuleInfo, function: FunctionInfo | No
     if attribute:
         owner = function.owner if function is not None else None
         is_own = root == "self" and owner and "." not in attribute
+        if is_own and never_given.is_never_set(analysis, attribute):
+            return _DEFAULT
         return (name, f"{module.path}:{owner}") if is_own else None
     return name, _scope(module, function, name)
 

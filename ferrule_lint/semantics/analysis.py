@@ -107,6 +107,8 @@ class Analysis:
         self.whole_sets: Memo[tuple[str, str], bool] = Memo(reads)
         #: flags that constructors keep, by the id of their class; see `fixed_flags`
         self.kept_flags: Memo[str, dict[str, str]] = Memo(reads)
+        #: the one constant that the project puts into attributes of a name; see `never_given`
+        self.only_constants: Memo[str, f.Const | None] = Memo(reads)
         #: losses that functions train on and let decide something, by their id; see `trained_losses`
         self.trained_losses: Memo[str, frozenset[str]] = Memo(reads)
         #: of which lists a function sums up the items and reduces the sum, by its id; see `parts`

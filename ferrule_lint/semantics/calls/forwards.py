@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render, shown
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
 from ferrule_lint.semantics.gradients import built_here, leaves, over_devices, participation, partly_used
-from ferrule_lint.semantics.project import own_parts, prepared_beside
+from ferrule_lint.semantics.project import given_parts, own_parts, prepared_beside
 from ferrule_lint.semantics.project.entities import by_id
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
@@ -99,14 +99,18 @@ def _with_forward_of(function: Value) -> str | None:
 
 
 def is_own_part(frame: Frame, function: Value, called: f.Expr) -> bool:
-    """Whether what is called is an attribute of this module, of which nothing is known but that it is sharded."""
+    """Whether what is called is an attribute of this module, of which nothing is known but that it is sharded: by
+    itself, or as a model that the constructor was given, with the rest of the module."""
     owner = frame.self_class
     if owner is None or function.types or function.external is not None or not frame.in_module:
         return False
     if _taken_from(frame, owner, called):
         return True
     name = place_name(called).removeprefix(f"{frame.self_name}.")
-    return place_name(called) != name and "." not in name and frame.analysis.sharding.is_own_part(owner, name)
+    if place_name(called) == name or "." in name:
+        return False
+    sharding = frame.analysis.sharding
+    return sharding.is_own_part(owner, name) or (given_parts.is_model(owner, name) and sharding.is_in_parts(owner))
 
 
 def _taken_from(frame: Frame, owner: ClassInfo, called: f.Expr) -> str:

@@ -21,15 +21,16 @@ from ferrule_lint.semantics.calls import (
 )
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
 from ferrule_lint.semantics.calls.summaries import Context
-from ferrule_lint.semantics.control import exceptions, host_work
+from ferrule_lint.semantics.control import exceptions, host_work, registered
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
-from ferrule_lint.semantics.domain.dependences import root_of
+from ferrule_lint.semantics.domain.conditions import Atom, Formula
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, root_of
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget
-from ferrule_lint.semantics.domain.text import called_name, place_name
-from ferrule_lint.semantics.domain.trace import CallTerm
+from ferrule_lint.semantics.domain.text import called_name, place_name, shown
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project import handed_wrapped
@@ -144,7 +145,9 @@ def _call(
             best = Confidence.LOW
         if receiver is not None and forwards.is_copied(frame, receiver, summary.events):
             best = Confidence.LOW
-        if _runs_once(analysis, function):
+        kept = _runs_once(analysis, function)
+        unmet = _unmet(frame, function, bound, pos) if kept else None
+        if kept and unmet is None:
             best = Confidence.LOW  # what has been asked for before issues nothing
         # a writer that only the first rank has, beside a module that all have, says nothing of the module
         shared = any(v.absent is None and forwards.is_wrapped(analysis, v) for v in bound.values())
@@ -153,7 +156,12 @@ def _call(
             best = Confidence.LOW  # what only some ranks have is no model that the others have parts of
         dummy = call is not None and (forwards.stands_in(call) or forwards.runs_stand_in(call, summary.events))
         surely, off = min(confidence, best), frame.no_gradient > 0
-        frame.emit(CallTerm(summary, frame.module.path, pos, surely, dummy, own, off))
+        term = CallTerm(summary, frame.module.path, pos, surely, dummy, own, off)
+        if unmet is None:
+            frame.emit(term)
+        else:
+            text = shown(call) if call is not None else function.name
+            frame.emit(Choice(unmet, (term,), (), frame.module.path, pos, text, "decorator"))
     group_use.forwarded(frame, function, bound, call)
     bound = constructed.bind(frame, summary, receiver, bound)
     asked = f.Call(read, (), (), pos) if read is not None else call
@@ -161,6 +169,7 @@ def _call(
     bound = constructed.with_lengths(frame, summary, bound, call, receiver is not None, pos)
     exceptions.at_call(frame, summary, bound, pos)
     host_work.in_callee(frame, summary, pos)
+    registered.in_callee(frame, function, receiver, call)
     latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)
     if not function.is_context_manager:  # what one does on leaving comes after the block
         gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
@@ -257,6 +266,17 @@ def _runs_once(analysis: Analysis, function: FunctionInfo) -> bool:
     return bool(function.parameters) or len(_calls(analysis, function.name)) > 1
 
 
+def _unmet(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], pos: f.Pos) -> Formula | None:
+    """Whether a function that is kept with its result for what it was given runs in a call: where it is given a number
+    of the rank's own batch, some ranks have met that before."""
+    for name, value in bound.items():
+        why = value.divergence
+        if why is not None and why.kind == "data" and why.confidence > Confidence.LOW:
+            note = f"`{function.name}` answers where this rank has met this `{name}` before"
+            return Atom(f"{function.id} is new at {pos}", why.then(frame.step("flow", pos, note)), NO_DEPS)
+    return None
+
+
 def _reads(analysis: Analysis, name: str) -> set[tuple[str, f.Pos]]:
     """The places at which the project asks for an attribute of a name."""
     return {
@@ -271,9 +291,7 @@ def _reads(analysis: Analysis, name: str) -> set[tuple[str, f.Pos]]:
 def _calls(analysis: Analysis, name: str) -> set[tuple[str, f.Pos]]:
     """The places at which the project calls something of a name."""
     return {
-        (module.path, call.pos)
-        for module in analysis.names.mentioning(name)
-        for _, call in module.calls_named(name)
+        (module.path, call.pos) for module in analysis.names.mentioning(name) for _, call in module.calls_named(name)
     }
 
 

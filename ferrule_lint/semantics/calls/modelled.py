@@ -37,7 +37,7 @@ def apply(
 ) -> Value:
     """The value of a modelled call; its event goes to the trace."""
     e = arguments.expr
-    if model.only_if is not None and _switched_off(model.only_if, arguments):
+    if model.only_if is not None and _switched_off(model, model.only_if, arguments):
         return wrapped(frame, model, arguments) if model.wraps else UNKNOWN
     if model.unless is not None and _switched_on(model.unless, arguments):
         as_it_was = arguments.expression(model.wrapped.name, model.wrapped.position) if model.wrapped else None
@@ -222,11 +222,12 @@ def _loop(frame: Frame, event: Event, expr: f.Expr, trip: Divergence | None, dep
     return Loop((event,), trip, None, deps, frame.module.path, pos, shown(expr), frame.key(expr))
 
 
-def _switched_off(switch: Argument, arguments: Arguments) -> bool:
-    """Whether the argument that turns the event on is certainly absent or false."""
+def _switched_off(model: CallModel, switch: Argument, arguments: Arguments) -> bool:
+    """Whether the argument that turns the event on is certainly absent or false. Of whatever receiver, it is what tells
+    the method from others of its name: then it has to be written."""
     expr = arguments.expression(switch.name, switch.position)
     if expr is None:
-        return not arguments.is_open
+        return not arguments.is_open or model.receiver == ""
     value = arguments.value_of(expr)
     return value is not None and value.const in ("None", "False")
 

@@ -1,7 +1,8 @@
 """Hooks and callbacks that some ranks register alone: `if rank == 0: trainer.add_callback(Evaluate())`.
 
 Whoever runs them stands elsewhere, mostly in a library, and runs what there is. So under a test of the rank what such
-an object or function issues is taken to be issued where it is registered; anywhere else nothing is said of it.
+an object or function issues is taken to be issued where it is registered, or where a function is called that registers
+it on what it is given; anywhere else nothing is said of it.
 https://github.com/facebookresearch/detectron2/blob/main/detectron2/engine/train_loop.py
 """
 
@@ -11,12 +12,15 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import callbacks
 from ferrule_lint.semantics.calls.arguments import Arguments
-from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, position
-from ferrule_lint.semantics.project.entities import by_id
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.targets import FunctionTarget
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, variables
+from ferrule_lint.semantics.project.begun import targets_in
+from ferrule_lint.semantics.project.entities import FunctionInfo, by_id
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -50,6 +54,47 @@ def at_adding(frame: Frame, s: f.AugAssign, value: Value) -> None:
     """The same of `callbacks += [Evaluate()]`."""
     if type(s.value) is f.Sequence and _LIST.fullmatch(last_name(s.target)) is not None and _is_for_some(frame):
         _run(frame, value, f.Call(s.target, (), (), position(s.value) or (s.line, 1, s.line, 1)))
+
+
+def in_callee(frame: Frame, function: FunctionInfo, receiver: Value | None, call: f.Call | None) -> None:
+    """The same of what a function registers on something that it is given (`stats.attach(model)`), called for some."""
+    if call is None or not frame.conditions or not _is_for_some(frame):
+        return
+    given = {p.name for p in function.parameters}
+    for registering in function.calls:
+        func = registering.func
+        if type(func) is not f.Attr or _REGISTERS.fullmatch(func.attr) is None:
+            continue
+        if _is_of(given, function, place_name(func.base).partition(".")[0]):
+            for expr in (*registering.args, *(v for _, v in registering.keywords)):
+                _run(frame, _named_in(frame, function, receiver, expr), call)
+
+
+def _is_of(given: set[str], function: FunctionInfo, name: str) -> bool:
+    """Whether a name is one of the parameters, or walks over what one holds: `for m in model.modules()`."""
+    loops = (s for s in statements(function.body) if type(s) is f.For and name in variables(s.target))
+    return name in given or any(not given.isdisjoint(variables(s.iterable)) for s in loops)
+
+
+def _named_in(frame: Frame, function: FunctionInfo, receiver: Value | None, expr: f.Expr) -> Value:
+    """A function of the project that another one names, or a method of its instance; UNKNOWN for anything else."""
+    if type(expr) is f.Call and last_name(expr.func) == "partial" and expr.args:
+        expr = expr.args[0]
+    names = frame.analysis.names
+    own = function.parameters[0].name if function.owner and function.parameters and not function.is_static else ""
+    if type(expr) is f.Attr and own and type(expr.base) is f.Name and expr.base.id == own:
+        for info in by_id(receiver.types) if receiver is not None else ():
+            method = names.method(info, expr.attr)
+            return UNKNOWN if method is None else Value(target=FunctionTarget(method, receiver))
+        return UNKNOWN
+    root = place_name(expr).partition(".")[0]
+    bound = {p.name for p in function.parameters}.union(
+        *(variables(t) for s in statements(function.body) for t in targets_in(s))
+    )
+    if not root or root in bound or f"{function.qualname}.{root}" in function.module.functions:
+        return UNKNOWN
+    entity = names.resolve(expr, function.module)
+    return Value(target=FunctionTarget(entity)) if isinstance(entity, FunctionInfo) else UNKNOWN
 
 
 def _is_for_some(frame: Frame) -> bool:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import collators, number_types
+from ferrule_lint.semantics.data import collators, iteration, number_types
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import COUNTED, EMPTY, FLOWS, LATER, NO_DEPS, Deps, without
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import place_name, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.sources import absent_inputs
 
 if TYPE_CHECKING:
@@ -96,6 +96,17 @@ def beside_another_size(a: Value, b: Value) -> tuple[Value, Value]:
 def never_zero(number: Value) -> Value:
     """A number that is asked whether it is zero, which a later dimension never is."""
     return number._replace(deps=without(number.deps, LATER)) if number.deps else number
+
+
+def as_key(frame: Frame, expr: f.Expr, value: Value) -> Value:
+    """What is looked up under a key: that of a tensor's sizes, `tuple(x.shape)` too, differs as one of them does."""
+    made = iteration.definition(frame, expr)
+    if type(made) is f.Call and last_name(made.func) in ("tuple", "list", "str") and len(made.args) == 1:
+        made = made.args[0]
+        value = frame.eval(made)
+    if value.external != SIZE or value.shape is None:
+        return value
+    return dimension(frame, value, "1" if value.uneven_last else "0", position(expr), shown(expr))
 
 
 def is_uneven_later(tensor: Value) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes
+from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.assigned import bound
 from ferrule_lint.semantics.domain.text import is_open, place_name
 from ferrule_lint.semantics.project import options
+from ferrule_lint.semantics.project.begun import targets_in
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NONE = f.Const("None")
+#: statements that bind nothing but in their blocks
+_NO_TARGETS = frozenset({f.If, f.While, f.Try})
 #: functions that hand a parameter on to one another
 _DEEPEST = 3
 
@@ -43,6 +46,32 @@ def stays_none(frame: Frame, group: f.Expr) -> bool:
     if function is None or function.parent is not None or type(group) is not f.Name or frame.version(group.id):
         return False
     return options.is_left_out(frame.analysis, function, group.id, (_NONE,), by_tests=False)
+
+
+def is_never_set(analysis: Analysis, name: str) -> bool:
+    """Whether the whole project puts nothing but None into attributes of a name, of whatever object, and does so."""
+    return only_constant(analysis, name) == _NONE
+
+
+def only_constant(analysis: Analysis, name: str) -> f.Const | None:
+    """The one constant that the whole project puts into attributes of a name, of whatever object."""
+    return analysis.only_constants.find(name, lambda: _only_constant(analysis, name))
+
+
+def _only_constant(analysis: Analysis, name: str) -> f.Const | None:
+    found: f.Const | None = None
+    for module in analysis.names.mentioning(name):
+        bodies = (module.body, *(function.body for function in module.functions.values()))
+        for s in (s for body in bodies for s in statements(body)):
+            flat = s._replace(body=()) if type(s) is f.For or type(s) is f.With else s
+            if type(s) in _NO_TARGETS or not any(type(t) is f.Attr and t.attr == name for t in targets_in(flat)):
+                continue
+            if type(s) is not f.Assign or type(s.value) is not f.Const or s.value != (found or s.value):
+                return None
+            found = s.value
+        if module.calls_named("setattr") or any(name in info.attributes for info in module.classes.values()):
+            return None  # by whatever name, or by the constructor of a data class
+    return found
 
 
 def is_always_none(

@@ -13,8 +13,8 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import WORLD, Axes, share
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.text import position, render, shown
-from ferrule_lint.semantics.groups import all_ranks, callers, given_groups, one_of_several
+from ferrule_lint.semantics.domain.text import place_name, position, render, shown
+from ferrule_lint.semantics.groups import all_ranks, callers, given_groups, never_given, one_of_several
 from ferrule_lint.semantics.groups.numbering import Places
 from ferrule_lint.semantics.groups.parts_of_job import axes_of, has_siblings, is_of_shards
 from ferrule_lint.semantics.sources import first_rank
@@ -28,6 +28,7 @@ def outside(
 ) -> tuple[Divergence, str] | None:
     """Why a rank that is written out, or counted through the size of the group, is no member of the other groups along
     the same axes, with that rank; `axes`: of the group, if it is known to be smaller than the job."""
+    expr = _held(frame, expr)
     number = expr.text if type(expr) is f.Const else _default(frame, expr)
     size = places.counts_through(expr) if not number else None
     if size is None and not number.isdigit():
@@ -52,6 +53,14 @@ def outside(
     if found is not None:
         return found, told
     return None if tested or axes is not None else _handed(frame, expr, told, group)
+
+
+def _held(frame: Frame, expr: f.Expr) -> f.Expr:
+    """The number that an attribute of the instance holds, if it is the only one that the project puts there."""
+    if type(expr) is not f.Attr or place_name(expr.base) != frame.self_name or not frame.self_name:
+        return expr
+    number = never_given.only_constant(frame.analysis, expr.attr)
+    return number if number is not None and number.text.isdigit() else expr
 
 
 def _default(frame: Frame, expr: f.Expr) -> str:

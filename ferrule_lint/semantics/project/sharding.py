@@ -187,6 +187,13 @@ class Sharding:
         seen, ids = self.gather(), {c.id for c in self._mro(info)}
         return not seen.as_one.isdisjoint(ids) and seen.in_parts.isdisjoint(ids)
 
+    def is_in_parts(self, info: ClassInfo) -> bool:
+        """Whether instances of this very class are seen to be sharded, and not as one."""
+        if self._setting != "auto" or self._gathering:
+            return False
+        found = self.gather().sharded.of(self._mro(info))
+        return found is not None and found > Confidence.MEDIUM and not self.is_one_unit(info)
+
     def is_in_one(self, info: ClassInfo, attribute: str) -> bool:
         """Whether what an attribute of such a module holds is gathered with the whole of it."""
         return self.is_one_unit(info) and not self.is_own_part(info, attribute)

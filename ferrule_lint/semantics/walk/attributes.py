@@ -79,10 +79,11 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_external(frame, e, target.dotted)
     if e.attr == "__class__" and len(base.types) == 1:
         return Value(uniform=True, target=ClassTarget(next(iter(base.types))))
-    if (base.entries or base.is_keyed) and (base.types or base.external == NAMESPACE):
+    if base.entries or base.is_keyed:
+        # the keys of a dict are texts in quotes: none of them is the name of an attribute
         if (field := base.entry(e.attr)) is not None and not field.is_flag:
             return field
-        if base.is_keyed:
+        if base.is_keyed and (base.types or base.external == NAMESPACE):
             base = base._replace(data=None)  # the local data is in fields that are known
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     if value is not None:

@@ -12,7 +12,13 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import special_methods
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import iteration
-from ferrule_lint.semantics.data.batch_fields import absent_from_sample, beside_another_size, never_zero, optional_entry
+from ferrule_lint.semantics.data.batch_fields import (
+    absent_from_sample,
+    as_key,
+    beside_another_size,
+    never_zero,
+    optional_entry,
+)
 from ferrule_lint.semantics.data.fields import read_from
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.data.where_given import given, scope_of
@@ -277,7 +283,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
         formula, value = condition(frame, left) if positive == "is" else truthiness(frame, left, a)
         return result(formula if right == _TRUE else negate(formula), value)
     if positive == "in":
-        return result(*_membership(frame, key_expr, left, a, b))
+        return result(*_membership(frame, key_expr, left, as_key(frame, left, a), b))
     if frame.rounds and (last := iteration.last_round(frame, left, positive, right)) is not None:
         return result(in_last_round(frame, key_expr._replace(ops=("==",)), last), UNKNOWN)
     value = _compared(frame, e, left, a, right, b)

@@ -7,6 +7,7 @@ for the caller, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,13 @@ from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.calls.instantiate import of_parameters
-from ferrule_lint.semantics.data.records import MOST_ENTRIES
+from ferrule_lint.semantics.data.records import MOST_ENTRIES, NAMESPACE
 from ferrule_lint.semantics.data.where_given import methods_of
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of, implied
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, read
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.options import of_instance
 from ferrule_lint.semantics.sources import first_rank
@@ -63,6 +64,9 @@ def under_tests(frame: Frame, place: str, value: Value) -> Value:
             # in place of something that the others have, and maybe of another length
             length = worse(value.length, divergence) if before.container else value.length
             return value._replace(length=length, uniform=False)
+        if value.const is None and _has_found_file(frame, divergence) and _had_number(frame, place):
+            # out of a file that not all have found, in place of a number that the others go on with
+            return value._replace(uniform=False, divergence=worse(value.divergence, divergence))
         if value.const is None:
             presence = worse(value.presence, divergence)
             absent = value.absent or _on_first_alone(frame)
@@ -95,6 +99,21 @@ def _had_before(frame: Frame, place: str) -> Value | None:
     name = frame.own_attribute(place)
     before = frame.self_writes.get(name) if frame.was_set(name) else None
     return before if before is not None and before.there and before.presence is None else None
+
+
+def _has_found_file(frame: Frame, why: Divergence) -> bool:
+    """Whether what differs is if a file is there: on this host, or under a name of the rank's own."""
+    return why.kind == "host" or any(_ASKS_FOR_FILE.search(key) for c in frame.conditions for key in implied(c, True))
+
+
+_ASKS_FOR_FILE = re.compile(r"\b(l?exists|is_?file|is_?dir)\(")
+
+
+def _had_number(frame: Frame, place: str) -> bool:
+    """Whether all that the method has put into an attribute of the instance further up is one number."""
+    name = frame.own_attribute(place)
+    before = frame.self_writes.get(name) if frame.was_set(name) else None
+    return before is not None and before.divergence is None and (before.const or "")[:1].isdigit()
 
 
 def _counts_rounds(frame: Frame, place: str) -> bool:
@@ -259,14 +278,19 @@ def _in_entry(frame: Frame, summary: Summary, call: f.Call, base: f.Expr, bound:
 
 
 def handed_back(frame: Frame, expr: f.Expr | None, value: Value) -> Value:
-    """An object that a function has made, as it hands it back: with what its methods have left in it."""
+    """An object that a function has made, as it hands it back: with what has been left in it, by its methods or by the
+    function (`args.verbose = rank == 0`)."""
     if type(expr) is f.Sequence and value.items is not None and len(value.items) == len(expr.elements):
         items = [handed_back(frame, e, v) for e, v in zip(expr.elements, value.items, strict=True)]
         return value._replace(items=tuple(items))
-    if type(expr) is not f.Name or not value.types or value.module or expr.id in frame.given or frame.light:
+    if type(expr) is not f.Name or value.module or expr.id in frame.given or frame.light:
         return value
     start = f"{expr.id}."
     held = {p.removeprefix(start): v for p, v in frame.env.items() if p.startswith(start) and p.count(".") == 1}
-    left_there = {name: v for name, v in held.items() if "[" not in name and (v.divergence or v.data or v.presence)}
+    # of what is set on an object of a library, or of none that is known, only what differs by itself
+    told = bool(value.types) or value.external == NAMESPACE
+    left_there = {
+        name: v for name, v in held.items() if "[" not in name and (v.divergence or (told and (v.data or v.presence)))
+    }
     known = dict(value.entries) | left_there
     return value._replace(entries=tuple(known.items())) if left_there and len(known) <= MOST_ENTRIES else value
