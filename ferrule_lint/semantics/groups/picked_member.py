@@ -1,8 +1,8 @@
 """A rank of the job that is picked by its place in a group: `get_global_rank(tp_group, 0)`, the first, last or least of
 `get_process_group_ranks(tp_group)`.
 
-`get_rank() == get_global_rank(tp_group, 0)` holds for one member of each group: it is `get_rank(tp_group) == 0` in other
-words, and ranks differ in it along the axes of that group alone.
+`get_rank() == get_global_rank(tp_group, 0)` holds for one member of each group: it is `get_rank(tp_group) == 0` in
+other words, and ranks differ in it along the axes of that group alone.
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.get_global_rank
 """
 

@@ -105,7 +105,7 @@ def put_in_store(s: f.Stmt) -> tuple[str, frozenset[str]]:
         return "", frozenset()
     if _STORE.search(last_name(call.func.base)) is None:
         return "", frozenset()
-    return render(call.func.base), variables(call.args[1])
+    return render(call.func.base), frozenset(variables(call.args[1]))
 
 
 def reads_store(call: f.Call) -> bool:

@@ -129,9 +129,9 @@ def for_loop(frame: Frame, s: f.For) -> None:
         if (term.trip is not None or term.deps) and who_is_there.ends(s, body):
             term = term._replace(trip=None, deps=NO_DEPS)
         if term.trip is not None and term.trip.kind == "rank":
-            term = term._replace(sums=adding_up.sums(frame, written))
-            if more_items.are_silent(frame, term.trip, iterable) and not any(type(t) is Event for t in body):
-                term = term._replace(trip=term.trip.at_most(Confidence.LOW))
+            silent = more_items.are_silent(frame, term.trip, iterable) and not any(type(t) is Event for t in body)
+            trip = term.trip.at_most(Confidence.LOW) if silent else term.trip
+            term = term._replace(trip=trip, sums=adding_up.sums(frame, written))
         if told_apart is not None:
             term = term._replace(trip=told_apart)
         if term.order is not None and same_modules.in_any_order(body, s):
