@@ -13,8 +13,8 @@ members of a group, or for none, asks who is in it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -49,17 +49,52 @@ def asks_for_members(frame: Frame, test: f.Expr) -> bool:
     made = _made(frame) if not frame.light and frame.module.mentions_any(frozenset({_MAKES})) else []
     if not made:
         return False
-    rank, sizes = _rank_in(frame, test)
-    let_in = {r for r in range(_TRIED) if _value(test, {rank: r, **sizes})} if rank else set()
-    if not let_in or len(let_in) == _TRIED:
+    rank, sizes, unknown = _rank_in(frame, test)
+    if not rank:
         return False
     for function, call in made:
+        if unknown and function is not frame.function:
+            continue  # another function may mean something else by the name
         body = function.body if function is not None else frame.module.body
         listed = next((value for name, value in call.keywords if name == "ranks"), call.args[0] if call.args else None)
-        members = _members(frame, body, listed) if listed is not None else None
-        if members and (members <= let_in or _are_the_others(let_in, members)):
+        if listed is not None and all(
+            _lets_in_members(frame, body, listed, test, rank, {**sizes, **dict(zip(unknown, numbers, strict=False))})
+            for numbers in (_STAND_INS if unknown else _STAND_INS[:1])
+        ):
             return True
     return False
+
+
+#: numbers that are tried for those of which nothing is known but their names, in the list and in the test
+_STAND_INS = ((5, 11), (12, 3))
+
+
+def _lets_in_members(
+    frame: Frame, body: f.Body, listed: f.Expr, test: f.Expr, rank: str, known: Mapping[str, int]
+) -> bool:
+    let_in = {r for r in range(_TRIED) if _value(test, {rank: r, **known})}
+    if not let_in or len(let_in) == _TRIED:
+        return False
+    members = _members(_Listing(frame, body, known), listed)
+    return members is not None and bool(members) and (members <= let_in or _are_the_others(let_in, members))
+
+
+class _Listing(NamedTuple):
+    """Where a list of ranks stands, and the numbers that are known by their text."""
+
+    frame: Frame
+    body: f.Body
+    known: Mapping[str, int]
+
+    def numbers(self, exprs: Iterable[f.Expr]) -> dict[str, int]:
+        """The numbers in some expressions, as far as they are known."""
+        found: dict[str, int] = {}
+        for node in (leaf for expr in exprs for leaf in _leaves(expr)):
+            number = _number_of(self.frame, self.body, node)
+            number = self.known.get(render(node)) if number is None else number
+            if number is not None:
+                found[render(node)] = number
+        return found
 
 
 def _made(frame: Frame) -> list[tuple[FunctionInfo | None, f.Call]]:
@@ -75,9 +110,9 @@ def _are_the_others(let_in: set[int], members: set[int]) -> bool:
     return members.isdisjoint(let_in) and set(range(max(members))) <= members | let_in
 
 
-def _rank_in(frame: Frame, test: f.Expr) -> tuple[str, dict[str, int]]:
-    """The one place, or call, in a test by numbers that is the rank of the job, and the numbers of all ranks and those
-    that are set once; empty if the test asks for more."""
+def _rank_in(frame: Frame, test: f.Expr) -> tuple[str, dict[str, int], tuple[str, ...]]:
+    """The one place, or call, in a test by numbers that is the rank of the job; the numbers of all ranks and those
+    that are set once; and the names of numbers that nobody tells. Empty if the test asks for more."""
     found: dict[str, f.Expr] = {}
     sizes: dict[str, int] = {}
     body = frame.function.body if frame.function is not None else frame.module.body
@@ -87,12 +122,18 @@ def _rank_in(frame: Frame, test: f.Expr) -> tuple[str, dict[str, int]]:
             sizes[render(node)] = number
         else:
             found.setdefault(render(node), node)
-    if len(found) != 1:
-        return "", {}
-    ((text, node),) = found.items()
-    divergence = frame.eval(node).divergence if type(node) is not f.Call or not node.args else None
-    by_rank = divergence is not None and divergence.kind == "rank" and divergence.axes == WORLD
-    return (text, sizes) if by_rank else ("", {})
+    ranks: list[str] = []
+    unknown: list[str] = []
+    for text, node in found.items():
+        divergence = frame.eval(node).divergence if type(node) is not f.Call or not node.args else None
+        if divergence is not None and divergence.kind == "rank" and divergence.axes == WORLD:
+            ranks.append(text)
+        elif divergence is None and type(node) is f.Name:
+            unknown.append(text)
+        else:
+            return "", {}, ()
+    fits = len(ranks) == 1 and len(unknown) <= len(_STAND_INS[0])
+    return (ranks[0], sizes, tuple(unknown)) if fits else ("", {}, ())
 
 
 def _number_of(frame: Frame, body: f.Body, node: f.Expr, depth: int = 0) -> int | None:
@@ -166,27 +207,29 @@ def _compared(expr: f.Compare, known: dict[str, int]) -> bool | None:
     return True
 
 
-def _members(frame: Frame, body: f.Body, listed: f.Expr, depth: int = 0) -> set[int] | None:
+def _members(there: _Listing, listed: f.Expr, depth: int = 0) -> set[int] | None:
     """The ranks of a list that is written out, of those that are tried; None if they cannot be told."""
     if depth > _DEEPEST:
         return None
     if type(listed) is f.Name or type(listed) is f.Attr:
-        held = frame.analysis.bodies.given(body, place_name(listed))
-        return _members(frame, body, held[0], depth + 1) if len(held) == 1 else None
+        held = there.frame.analysis.bodies.given(there.body, place_name(listed))
+        return _members(there, held[0], depth + 1) if len(held) == 1 else None
+    if type(listed) is f.Op and listed.kind == "Add":  # `[0] + list(range(n, world_size))`
+        parts = [_part(there, part, depth) for part in listed.operands]
+        return None if None in parts else set[int]().union(*(part for part in parts if part is not None))
     if type(listed) is f.Sequence:
         numbers = [number for e in listed.elements if (number := _value(e, {})) is not None]
         return set(numbers) if len(numbers) == len(listed.elements) and len(numbers) > 1 else None
     if type(listed) is f.Comprehension:
-        return _filtered(frame, body, listed, depth)
+        return _filtered(there, listed, depth)
     if type(listed) is not f.Call or listed.keywords:
         return None
     name = last_name(listed.func)
     if name in _LISTS and len(listed.args) == 1:
-        return _members(frame, body, listed.args[0], depth + 1)
+        return _members(there, listed.args[0], depth + 1)
     if name != "range":
         return None
-    nodes = [node for a in listed.args for node in _leaves(a)]
-    sizes = {render(node): n for node in nodes if (n := _number_of(frame, body, node)) is not None}
+    sizes = there.numbers(listed.args)
     ends = [end for a in listed.args if (end := _value(a, sizes)) is not None]
     if not ends or len(ends) != len(listed.args) or ends[2:] == [0]:
         return None
@@ -204,17 +247,26 @@ def _is_size(frame: Frame, body: f.Body, node: f.Expr) -> bool:
     return of_call or is_world_size(last_name(node))
 
 
-def _filtered(frame: Frame, body: f.Body, listed: f.Comprehension, depth: int) -> set[int] | None:
+def _part(there: _Listing, listed: f.Expr, depth: int) -> set[int] | None:
+    """The ranks of a list that is put together with others, which may hold one."""
+    if type(listed) is f.Sequence and len(listed.elements) == 1:
+        number = _value(listed.elements[0], {})
+        return None if number is None else {number}
+    return _members(there, listed, depth + 1)
+
+
+def _filtered(there: _Listing, listed: f.Comprehension, depth: int) -> set[int] | None:
     """`[r for r in range(world_size) if r % 4 == 0]`, `[r * 2 for r in range(4)]`."""
     if len(listed.generators) != 1 or len(listed.elements) != 1:
         return None
     only = listed.generators[0]
-    walked = _members(frame, body, only.iterable, depth + 1)
+    walked = _members(there, only.iterable, depth + 1)
     if walked is None or type(only.target) is not f.Name:
         return None
     found: set[int] = set()
+    sizes = there.numbers((*only.conditions, *listed.elements))
     for number in walked:
-        known = {only.target.id: number}
+        known = {**sizes, only.target.id: number}
         tests = [_value(test, known) for test in only.conditions]
         item = _value(listed.elements[0], known)
         if None in tests or item is None:

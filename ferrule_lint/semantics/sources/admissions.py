@@ -98,9 +98,13 @@ def _of_field(frame: Frame, e: f.Attr, value: Value) -> Value:
     all ranks have as much."""
     if value.uniform:
         return value
-    admitted = _admitted(frame, place_name(e), value)
+    place = place_name(e)
+    admitted = _admitted(frame, place, value)
     if admitted.data is None:
         return admitted
+    at = admissions(frame).get(place)
+    if at is not None and at.pos < e.pos:
+        return value  # what one loop has reduced item by item, another reads under the same name
     return admitted._replace(data=admitted.data._replace(assumed=True, sized=True))
 
 
