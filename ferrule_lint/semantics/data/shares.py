@@ -16,7 +16,7 @@ from ferrule_lint.semantics.data.filling import fills_up, is_filled_to
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -253,7 +253,7 @@ def _all_have(frame: Frame, expr: f.Expr) -> bool:
         return True
     if type(number) is f.Op and number.kind == "FloorDiv" and len(number.operands) == 2:
         return frame.eval(number.operands[1]).world_size and not _rounded_up(number)
-    return frame.eval(expr).agreed
+    return frame.eval(expr).agreed and not _is_most_of_all(frame, expr)
 
 
 def _is_least_of_all(number: f.Expr) -> bool:
@@ -274,6 +274,23 @@ def cut_as_agreed(frame: Frame, index: f.Expr) -> bool:
         return False
     lower, upper, step = index.operands
     return lower == _NOTHING and step == _NOTHING and frame.eval(upper).agreed
+
+
+def cut_to_least(frame: Frame, index: f.Expr) -> bool:
+    """The same of a number that nobody has less than, as far as this function tells."""
+    return type(index) is f.Op and cut_as_agreed(frame, index) and not _is_most_of_all(frame, index.operands[1])
+
+
+def _is_most_of_all(frame: Frame, number: f.Expr) -> bool:
+    """Whether a number is the most that a rank has: `all_reduce(n, op=MAX)`."""
+    names = variables(number)
+    calls = frame.function.calls if frame.function is not None else ()
+    return any(
+        last_name(call.func) == "all_reduce"
+        and place_name(call.args[0] if call.args else None) in names
+        and any(last_name(value) == "MAX" for value in (*call.args[1:], *(v for _, v in call.keywords)))
+        for call in calls
+    )
 
 
 def is_hidden(frame: Frame, index: f.Op) -> bool:

@@ -62,7 +62,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if known is not None:
         execute(frame, s.body if known else s.orelse)
         return
-    about_sizes = (tested.agreed and _names_sizes(written, s.test)) or _is_number_test(s.test)
+    about_sizes = _is_of_one_size(frame, written, s.test, tested) or _is_number_test(s.test)
     saved, versions, begun = dict(frame.env), dict(frame.versions), frame.clock
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     yielded = frame.yielded_length
@@ -132,6 +132,18 @@ def if_statement(frame: Frame, s: f.If) -> None:
     by_lot.loaders_of_branch(frame, formula, s)
     if tested.agreed and s.body and type(s.body[-1]) is f.Raise:
         exchanged.settled(frame)
+
+
+def _is_of_one_size(frame: Frame, written: f.Expr, test: f.Expr, tested: Value) -> bool:
+    """Whether a test asks what ranks have agreed on for sizes, `len(set(sizes)) == 1`, or whether two numbers are equal
+    that they have agreed on: the least and the most of them."""
+    if tested.agreed and _names_sizes(written, test):
+        return True
+    if type(test) is not f.Compare or test.ops != ("==",) or not (tested.agreed or tested.uniform):
+        return False
+    told = any((v := frame.env.get(name)) is not None and v.agreed for name in variables(test))
+    counted = test.rights == (f.Const("1"),) and _names_sizes(written, test)
+    return told and (counted or type(test.rights[0]) is not f.Const)
 
 
 def _names_sizes(*tests: f.Expr) -> bool:

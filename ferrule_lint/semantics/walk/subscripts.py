@@ -144,8 +144,9 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(shape=cut[0], uneven_last=cut[1])
     elif (value.shape is not None or value.shape_deps) and selection.is_one_row(frame, e, base):
         value = value._replace(shape=None, shape_deps=NO_DEPS)
-    elif value.shape is not None and not base.uneven_last and shares.cut_as_agreed(frame, e.index):
-        value = value._replace(shape=None)
+    elif (value.shape or value.shape_deps) and not base.uneven_last and shares.cut_as_agreed(frame, e.index):
+        left = NO_DEPS if shares.cut_to_least(frame, e.index) else value.shape_deps
+        value = value._replace(shape=None, shape_deps=left)
     elif value.shape is not None and selection.drops_padding(frame, e, base):
         value = value._replace(shape=None, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
