@@ -37,10 +37,15 @@ def of_two_programs(analysis: Analysis, finding: Finding) -> Finding:
 def _is_of_another_rank(analysis: Analysis, finding: Finding) -> bool:
     """Whether all that some ranks alone issue is in a group that they were handed, with a root that is written out and
     not the first rank: who lets in that rank, or one that it talks to, means these two and no other."""
-    if any(s.role == "call" for s in finding.witness) or any("world" in e.axes for e in finding.events):
-        return False
-    issued = [s for s in finding.witness if s.role == "event"]
+    issued = _issued_here(finding)
     return bool(issued) and all(_has_other_root(analysis, step) for step in issued)
+
+
+def _issued_here(finding: Finding) -> list[Step]:
+    """The events of a finding that its own function issues, if they are in groups smaller than the job."""
+    if any(s.role == "call" for s in finding.witness) or any("world" in e.axes for e in finding.events):
+        return []
+    return [s for s in finding.witness if s.role == "event"]
 
 
 def _has_other_root(analysis: Analysis, step: Step) -> bool:
@@ -70,10 +75,9 @@ def _chooses_program(analysis: Analysis, finding: Finding) -> bool:
 def _is_in_one(analysis: Analysis, finding: Finding) -> bool:
     """Whether the test stands in a function that is the program of some ranks: `if rank < trainers: push(x) else:
     pull(x)`, where the first of the trainers alone has a part in what those who pull come to."""
-    if any(s.role == "call" for s in finding.witness) or any(WORLD.issubset(e.axes) for e in finding.events):
-        return False
-    issued = [s for s in finding.witness if s.role == "event"][:1]
-    places = (place for step in issued for place in calls_at(analysis, step.path, step.line, step.column))
+    places = (
+        place for step in _issued_here(finding)[:1] for place in calls_at(analysis, step.path, step.line, step.column)
+    )
     return any(_is_program(analysis, function) for function, _ in places if function is not None)
 
 

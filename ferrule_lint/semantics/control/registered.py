@@ -19,7 +19,7 @@ from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, variables
-from ferrule_lint.semantics.project.begun import targets_in
+from ferrule_lint.semantics.project.begun import targets_of
 from ferrule_lint.semantics.project.entities import FunctionInfo, by_id
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _named_in(frame: Frame, function: FunctionInfo, receiver: Value | None, expr
         return UNKNOWN
     root = place_name(expr).partition(".")[0]
     bound = {p.name for p in function.parameters}.union(
-        *(variables(t) for s in statements(function.body) for t in targets_in(s))
+        *(variables(t) for s in statements(function.body) for t in targets_of(s))
     )
     if not root or root in bound or f"{function.qualname}.{root}" in function.module.functions:
         return UNKNOWN

@@ -253,7 +253,7 @@ def _all_have(frame: Frame, expr: f.Expr) -> bool:
         return True
     if type(number) is f.Op and number.kind == "FloorDiv" and len(number.operands) == 2:
         return frame.eval(number.operands[1]).world_size and not _rounded_up(number)
-    return frame.eval(expr).agreed and not _is_most_of_all(frame, expr)
+    return frame.eval(expr).agreed and not is_most_of_all(frame, expr)
 
 
 def _is_least_of_all(number: f.Expr) -> bool:
@@ -276,12 +276,7 @@ def cut_as_agreed(frame: Frame, index: f.Expr) -> bool:
     return lower == _NOTHING and step == _NOTHING and frame.eval(upper).agreed
 
 
-def cut_to_least(frame: Frame, index: f.Expr) -> bool:
-    """The same of a number that nobody has less than, as far as this function tells."""
-    return type(index) is f.Op and cut_as_agreed(frame, index) and not _is_most_of_all(frame, index.operands[1])
-
-
-def _is_most_of_all(frame: Frame, number: f.Expr) -> bool:
+def is_most_of_all(frame: Frame, number: f.Expr) -> bool:
     """Whether a number is the most that a rank has: `all_reduce(n, op=MAX)`."""
     names = variables(number)
     calls = frame.function.calls if frame.function is not None else ()

@@ -57,7 +57,7 @@ def collective(frame: Frame, model: CallModel, arguments: Arguments, event: Even
             _issue(frame, arguments.expr.pos, group, event, message)
             return
     name = next((n for n in group_parameters(frame) if _is_meant(frame, n)), None)
-    if name is not None and not _is_never_given(frame, name):
+    if name is not None and not _is_for_all_ranks(frame, name):
         message = f"`{event.op}` runs over all ranks, but this function was given `{name}`: pass it on"
         _issue(frame, arguments.expr.pos, name, event, message)
 
@@ -82,7 +82,7 @@ def forwarded(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], 
         default, value = parameter.default.text, bound.get(name)
         if value is None or value.const != default or any(k == name for k, _ in call.keywords):
             continue
-        if not _runs_over(frame, function, name) or not _is_meant(frame, name) or _is_never_given(frame, name):
+        if not _runs_over(frame, function, name) or not _is_meant(frame, name) or _is_for_all_ranks(frame, name):
             continue
         event = _an_event(frame, function, default)
         if event is not None:
@@ -106,7 +106,7 @@ def _is_meant(frame: Frame, name: str) -> bool:
     return name not in read and not _is_given_up(frame.function, name)
 
 
-def _is_never_given(frame: Frame, name: str) -> bool:
+def _is_for_all_ranks(frame: Frame, name: str) -> bool:
     """Whether every call in the project hands None on for the function's group, or one of all ranks: another back end's
     (`new_group(backend="gloo")`)."""
     if frame.function is None:

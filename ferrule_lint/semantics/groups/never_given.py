@@ -13,7 +13,7 @@ from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.assigned import bound
 from ferrule_lint.semantics.domain.text import is_open, place_name
 from ferrule_lint.semantics.project import options
-from ferrule_lint.semantics.project.begun import targets_in
+from ferrule_lint.semantics.project.begun import targets_of
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NONE = f.Const("None")
-#: statements that bind nothing but in their blocks
-_NO_TARGETS = frozenset({f.If, f.While, f.Try})
 #: functions that hand a parameter on to one another
 _DEEPEST = 3
 
@@ -63,8 +61,7 @@ def _only_constant(analysis: Analysis, name: str) -> f.Const | None:
     for module in analysis.names.mentioning(name):
         bodies = (module.body, *(function.body for function in module.functions.values()))
         for s in (s for body in bodies for s in statements(body)):
-            flat = s._replace(body=()) if type(s) is f.For or type(s) is f.With else s
-            if type(s) in _NO_TARGETS or not any(type(t) is f.Attr and t.attr == name for t in targets_in(flat)):
+            if not any(type(t) is f.Attr and t.attr == name for t in targets_of(s)):
                 continue
             if type(s) is not f.Assign or type(s.value) is not f.Const or s.value != (found or s.value):
                 return None

@@ -57,9 +57,11 @@ def asks_for_members(frame: Frame, test: f.Expr) -> bool:
             continue  # another function may mean something else by the name
         body = function.body if function is not None else frame.module.body
         listed = next((value for name, value in call.keywords if name == "ranks"), call.args[0] if call.args else None)
+        tried = [
+            {**sizes, **dict(zip(unknown, numbers, strict=False))} for numbers in (_STAND_INS if unknown else ((),))
+        ]
         if listed is not None and all(
-            _lets_in_members(frame, body, listed, test, rank, {**sizes, **dict(zip(unknown, numbers, strict=False))})
-            for numbers in (_STAND_INS if unknown else _STAND_INS[:1])
+            _lets_in_members(_Listing(frame, body, known), listed, test, rank) for known in tried
         ):
             return True
     return False
@@ -69,13 +71,11 @@ def asks_for_members(frame: Frame, test: f.Expr) -> bool:
 _STAND_INS = ((5, 11), (12, 3))
 
 
-def _lets_in_members(
-    frame: Frame, body: f.Body, listed: f.Expr, test: f.Expr, rank: str, known: Mapping[str, int]
-) -> bool:
-    let_in = {r for r in range(_TRIED) if _value(test, {rank: r, **known})}
+def _lets_in_members(there: _Listing, listed: f.Expr, test: f.Expr, rank: str) -> bool:
+    let_in = {r for r in range(_TRIED) if _value(test, {rank: r, **there.known})}
     if not let_in or len(let_in) == _TRIED:
         return False
-    members = _members(_Listing(frame, body, known), listed)
+    members = _members(there, listed)
     return members is not None and bool(members) and (members <= let_in or _are_the_others(let_in, members))
 
 

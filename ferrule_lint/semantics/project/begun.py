@@ -114,14 +114,18 @@ def _at_call(
 
 def targets_in(s: f.Stmt) -> list[f.Expr]:
     """What a statement and those in it bind."""
+    return [target for one in statements((s,)) for target in targets_of(one)]
+
+
+def targets_of(s: f.Stmt) -> list[f.Expr]:
+    """What a statement binds itself, each part of what it takes apart."""
     found: list[f.Expr] = []
-    for one in statements((s,)):
-        if type(one) is f.Assign or type(one) is f.Delete:
-            found += one.targets
-        elif type(one) is f.AugAssign or type(one) is f.For:
-            found.append(one.target)
-        elif type(one) is f.With:
-            found += [target for _, target in one.items if target is not None]
+    if type(s) is f.Assign or type(s) is f.Delete:
+        found += s.targets
+    elif type(s) is f.AugAssign or type(s) is f.For:
+        found.append(s.target)
+    elif type(s) is f.With:
+        found += [target for _, target in s.items if target is not None]
     return [part for one in found for part in (one.elements if type(one) is f.Sequence else (one,))]
 
 

@@ -10,6 +10,7 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.entities import ClassInfo
 
 #: names that say so of an attribute which a sharded module was given; others are told by their names alone, anywhere
@@ -21,22 +22,18 @@ def is_model(info: ClassInfo, name: str) -> bool:
     method = info.methods.get("__init__")
     if method is None or not method.parameters or _MODEL.fullmatch(name) is None:
         return False
-    own = method.parameters[0].name
+    place = f"{method.parameters[0].name}.{name}"
     given = {p.name for p in method.parameters[1:] if p.annotation is None and p.kind in ("normal", "keyword")}
     kept: list[f.Expr | None] = []
     for s in statements(method.body):
         if type(s) is not f.Assign:
             continue
         for target in s.targets:
-            if _is_attribute(target, own, name):
+            if place_name(target) == place:
                 kept.append(s.value)
             elif type(target) is f.Sequence:
                 several = s.value.elements if type(s.value) is f.Sequence else ()
                 for i, item in enumerate(target.elements):
-                    if _is_attribute(item, own, name):
+                    if place_name(item) == place:
                         kept.append(several[i] if len(several) == len(target.elements) else None)
     return bool(kept) and all(type(value) is f.Name and value.id in given for value in kept)
-
-
-def _is_attribute(target: f.Expr, own: str, name: str) -> bool:
-    return type(target) is f.Attr and target.attr == name and type(target.base) is f.Name and target.base.id == own

@@ -145,7 +145,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     elif (value.shape is not None or value.shape_deps) and selection.is_one_row(frame, e, base):
         value = value._replace(shape=None, shape_deps=NO_DEPS)
     elif (value.shape or value.shape_deps) and not base.uneven_last and shares.cut_as_agreed(frame, e.index):
-        left = NO_DEPS if shares.cut_to_least(frame, e.index) else value.shape_deps
+        most = type(e.index) is f.Op and shares.is_most_of_all(frame, e.index.operands[1])
+        left = value.shape_deps if most else NO_DEPS
         value = value._replace(shape=None, shape_deps=left)
     elif value.shape is not None and selection.drops_padding(frame, e, base):
         value = value._replace(shape=None, uneven_last=False)
