@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import wrapped_classes
-from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS, OBSERVED
+from ferrule_lint.semantics.domain.dependences import DEALT, FLOWS, NO_DEPS, OBSERVED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.project.entities import SPELLED, ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import Input, Memo
@@ -173,11 +173,14 @@ def _in_terms_of(result: Value, bound: Mapping[str, Value]) -> Value:
         return result
     length = result.length
     deps: set[tuple[str, str]] = set()
+    evened = any(v.multiple for v in bound.values())
     for name, how in sorted(result.length_deps):
+        if how == DEALT and evened:
+            continue
         passed = bound.get(name, UNKNOWN)
         by_rank = passed.divergence is not None and passed.divergence.kind == "rank"
         differs = passed.divergence if by_rank else None if passed.data is None or passed.data.assumed else passed.data
-        if how == OBSERVED and differs is not None:
+        if differs is not None and (how == OBSERVED or (how == DEALT and by_rank)):
             length = worse(length, differs.at_most(Confidence.MEDIUM))
         deps.update((parameter, how) for parameter, known in passed.deps if known == FLOWS)
     changed = result._replace(length_deps=frozenset(deps) or NO_DEPS)

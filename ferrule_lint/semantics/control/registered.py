@@ -77,9 +77,16 @@ def _is_of(given: set[str], function: FunctionInfo, name: str) -> bool:
 
 
 def _named_in(frame: Frame, function: FunctionInfo, receiver: Value | None, expr: f.Expr) -> Value:
-    """A function of the project that another one names, or a method of its instance; UNKNOWN for anything else."""
+    """A function of the project that another one names, or a method of its instance, or what such a one makes
+    (`register_forward_hook(self.hook_for(name))`); UNKNOWN for anything else."""
     if type(expr) is f.Call and last_name(expr.func) == "partial" and expr.args:
         expr = expr.args[0]
+    elif type(expr) is f.Call:
+        maker = _named_in(frame, function, receiver, expr.func).target
+        if type(maker) is not FunctionTarget:
+            return UNKNOWN
+        with frame.aside():
+            return frame.analysis.call_function(frame, maker.function, maker.receiver, (), {}, expr.pos)
     names = frame.analysis.names
     own = function.parameters[0].name if function.owner and function.parameters and not function.is_static else ""
     if type(expr) is f.Attr and own and type(expr.base) is f.Name and expr.base.id == own:
@@ -91,8 +98,10 @@ def _named_in(frame: Frame, function: FunctionInfo, receiver: Value | None, expr
     bound = {p.name for p in function.parameters}.union(
         *(variables(t) for s in statements(function.body) for t in targets_of(s))
     )
-    if not root or root in bound or f"{function.qualname}.{root}" in function.module.functions:
+    if not root or root in bound:
         return UNKNOWN
+    if (inner := function.module.functions.get(f"{function.qualname}.{root}")) is not None:
+        return Value(target=FunctionTarget(inner)) if type(expr) is f.Name else UNKNOWN
     entity = names.resolve(expr, function.module)
     return Value(target=FunctionTarget(entity)) if isinstance(entity, FunctionInfo) else UNKNOWN
 

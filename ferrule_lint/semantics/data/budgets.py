@@ -1,14 +1,15 @@
 """Batch samplers of a project that close a batch when the sum of its samples' lengths reaches a limit.
 
-A library's sampler deals out as many samples to each rank, but they are not as long: what is cut by `tokens + length >
-limit` are more batches on one rank than on another. Who evens that out asks how many ranks there are, or asks them.
+A library's sampler deals out as many samples to each rank, and `order[rank::world_size]` as good as that, but they are
+not as long: what is cut by `tokens + length > limit` are more batches on one rank than on another. Who evens that out
+asks how many ranks there are, or asks them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING, TypeGuard
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
@@ -33,10 +34,17 @@ def of_sampler(frame: Frame, made: f.Expr, info: ClassInfo) -> Divergence | None
     """Why a batch sampler, made by a call, yields another number of batches on each rank."""
     methods = [m for c in frame.analysis.names.mro(info) for m in c.methods.values() if m.parameters]
     loops = [(m, loop) for m in methods for loop in statements(m.body) if type(loop) is f.For and _cuts(loop)]
-    if type(made) is not f.Call or not loops or any(_knows_others(m) for m in methods):
+    if type(made) is not f.Call or not loops:
+        return None
+    every_nth = [s for m in methods for s in statements(m.body) if _deals_out(s)]
+    known = {id(n) for s in every_nth for n in walk(s.value)}
+    known |= {id(n) for m in methods for s in statements(m.body) if _tells_place(s) for n in walk((s,))}
+    if any(_knows_others(m, known) for m in methods):
         return None
     for method, loop in loops:
-        if _walks_own(frame, made, info, method, _plain(loop.iterable)):
+        walked = _plain(loop.iterable)
+        dealt = any(_is_place(s, place_name(walked)) for s in every_nth)
+        if dealt or _walks_own(frame, made, info, method, walked):
             note = f"`{info.name}` closes a batch where the lengths of this rank's samples add up to a limit"
             place = position(made) or (loop.line, loop.column, loop.line, loop.column)
             return frame.source(DP, "rank", place, note, Confidence.MEDIUM)
@@ -123,10 +131,38 @@ def _is_dealt(frame: Frame, value: f.Expr, info: ClassInfo) -> bool:
     return type(value) is f.Call and even_samplers.is_made(frame, value, info.module)
 
 
-def _knows_others(method: FunctionInfo) -> bool:
-    """Whether a method speaks of the other ranks, but to a library's sampler."""
+def _deals_out(s: f.Stmt) -> TypeGuard[f.Assign]:
+    """`order = order[self.rank :: self.world_size]`"""
+    if type(s) is not f.Assign or type(s.value) is not f.Subscript or len(s.targets) != 1:
+        return False
+    index = s.value.index
+    if type(index) is not f.Op or index.kind != "Slice":
+        return False
+    begin, _, step = index.operands
+    return _OTHERS.search(last_name(begin)) is not None and _OTHERS.search(last_name(step)) is not None
+
+
+def _tells_place(s: f.Stmt) -> bool:
+    """Whether a statement does nothing but set a rank and a number of ranks: `self.rank = get_rank()`, also under
+    `if rank is None`."""
+    if type(s) is f.If:
+        return not s.orelse and all(map(_tells_place, s.body))
+    if type(s) is not f.Assign or len(s.targets) != 1:
+        return False
+    target = s.targets[0]
+    places = target.elements if type(target) is f.Sequence else (target,)
+    return all(_OTHERS.search(last_name(place)) for place in places)
+
+
+def _is_place(s: f.Assign, place: str) -> bool:
+    return bool(place) and place_name(s.targets[0]) == place
+
+
+def _knows_others(method: FunctionInfo, known: Container[int]) -> bool:
+    """Whether a method speaks of the other ranks, but to a library's sampler, and elsewhere than in nodes that are
+    `known` by their identity."""
     told = {id(n) for c in walk(method.body) if type(c) is f.Call and _is_sampler(c) for n in walk(c)}
-    nodes = [n for n in walk(method.body) if id(n) not in told]
+    nodes = [n for n in walk(method.body) if id(n) not in told and id(n) not in known]
     words = [n.id for n in nodes if type(n) is f.Name] + [n.attr for n in nodes if type(n) is f.Attr]
     return any(_OTHERS.search(word) for word in words)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import WITH_BLOCKS, blocks, nodes, statements, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import budgets, even_samplers
+from ferrule_lint.semantics.data import budgets, even_samplers, own_samplers
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
@@ -178,11 +178,10 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
         own = rounds_of(found)
         if own is not None and name.endswith("sampler"):
             whole = any(v.multiple for v in (*arguments.positional[:1], arguments.keywords.get("dataset", UNKNOWN)))
-            if name != "sampler" or whole or not _takes_every_nth(frame, value):
+            if name != "sampler" or whole or not own_samplers.are_uneven(frame, value):
                 own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
-        if own is None and name == "batch_sampler" and expr is not None and value.types:
-            made, classes = definition(frame, expr), by_id(value.types)
-            own = budgets.of_sampler(frame, made, classes[0]) if len(classes) == 1 else None
+        if name == "batch_sampler" and expr is not None and len(value.types) == 1:
+            own = budgets.of_sampler(frame, definition(frame, expr), by_id(value.types)[0]) or own
         length = worse(length, own)
         deps |= found.length_deps | only(found.deps, ITERATED, FLOWS)
         if name == "sampler" and _EVEN in last_name(expr).lower():
@@ -194,35 +193,6 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
     length = length.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     drops = arguments.keywords.get("drop_last")
     return length, None if drops is not None and drops.const != "False" else length, deps
-
-
-def _takes_every_nth(frame: Frame, sampler: Value) -> bool:
-    """Whether a sampler of the project takes every n-th of all items that there are, from its rank on, and its class
-    counts nothing that would make the shares even: `iter(range(self.rank, len(self.data), self.world_size))`."""
-    (info,) = sampler.types if len(sampler.types) == 1 else (None,)
-    method = frame.analysis.names.method(info, "__iter__") if info is not None else None
-    last = method.body[-1] if method is not None and method.body else None
-    dealt = last.value if type(last) is f.Return else None
-    if type(dealt) is f.Call and last_name(dealt.func) == "iter" and len(dealt.args) == 1:
-        dealt = dealt.args[0]
-    if info is None or type(dealt) is not f.Call or last_name(dealt.func) != "range" or len(dealt.args) != 3:
-        return False
-    stop = dealt.args[1]
-    if type(stop) is not f.Call or last_name(stop.func) != "len":
-        return False
-    return not any(_evens(node) for m in info.methods.values() if m.name != "__len__" for node in walk(m.body))
-
-
-_COUNTS = frozenset("Mod FloorDiv Div Mult Add Sub".split())
-
-
-def _evens(node: object) -> bool:
-    """Whether something counts in whole shares, or fills them up."""
-    if type(node) is f.Op:
-        return node.kind in _COUNTS
-    if type(node) is f.AugAssign:
-        return node.op in _COUNTS
-    return type(node) is f.Call and last_name(node.func) in ("ceil", "extend", "repeat", "min", "max", "chain")
 
 
 def _is_of_all(frame: Frame, sampler: f.Expr | None, items: f.Expr | None) -> bool:
