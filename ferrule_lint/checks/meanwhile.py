@@ -100,6 +100,8 @@ def is_several(frame: Frame, started: Started, body: f.Body) -> bool:
         return not _is_told_its_rank(started)
     if started.how in AWAITED:
         return _is_gathered(body, call)
+    if started.made and not _is_made_again(body, call):
+        return False
     around = [block[i] for block, i in way_to(body, begun)]
     for s in around:
         if type(s) is f.For or type(s) is f.While:
@@ -107,6 +109,14 @@ def is_several(frame: Frame, started: Started, body: f.Body) -> bool:
     if not around or not isinstance(around[-1], _SIMPLE) or _waits(around[-1]):
         return False
     return any(stands_in_expr(call, c) and not _names_rank(c) for c in nodes(around[-1], f.Comprehension))
+
+
+def _is_made_again(body: f.Body, call: f.Call) -> bool:
+    """Whether a call makes a thread in each round of a loop, or for each item of a comprehension."""
+    around = [block[i] for block, i in way_to(body, call.pos)]
+    return any(type(s) is f.For or type(s) is f.While for s in around) or any(
+        stands_in_expr(call, c) for c in nodes(body, f.Comprehension)
+    )
 
 
 def _names_rank(node: object) -> bool:

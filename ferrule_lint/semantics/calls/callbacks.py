@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.walk.binding import element_of, loop_term
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import ClassInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -91,6 +92,8 @@ _SETTINGS = re.compile(r"^_*[A-Z]\w*(Config(uration)?|Settings|Options|Arguments
 
 #: calls that do nothing but run, in another thread, what they are given
 RUNS = frozenset({"Thread", "Timer"})
+#: classes whose instances run what their own `run` says, beside what comes after their `start()`
+_THREAD_CLASSES = frozenset({"threading.Thread", "threading.Timer"})
 
 
 def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
@@ -102,6 +105,25 @@ def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
             _is_thread(name) and _is_collective(frame, value)
         ):
             _run_for(frame, arguments.expr, name, value, _handed_on(arguments, i))
+
+
+def run_thread(frame: Frame, info: ClassInfo, instance: Value, call: f.Call) -> None:
+    """What an instance of a thread's class does once it is started, which is taken to be so where it is made."""
+    names = frame.analysis.names
+    run_method = names.method(info, "run") if _THREAD_CLASSES & set(names.external_bases(info)) else None
+    if run_method is None or names.method(info, "start") is not None:
+        return
+    constructor = names.method(info, "__init__")
+    begins = constructor is not None and any(map(_starts, constructor.calls))
+    if not begins and (frame.function is None or not any(map(_starts, frame.function.calls))):
+        return  # who starts it stands elsewhere, if anywhere
+    before = len(frame.terms)
+    frame.analysis.call_function(frame, run_method, instance, (), {}, call.pos)
+    started.note(frame, call, before, made=not begins)
+
+
+def _starts(call: f.Call) -> bool:
+    return last_name(call.func) == "start" and not call.args
 
 
 def _run_for(frame: Frame, call: f.Call, name: str, function: Value, arguments: Arguments) -> Value:

@@ -23,7 +23,7 @@ from ferrule_lint.semantics.calls import (
     simulators,
 )
 from ferrule_lint.semantics.calls.arguments import Arguments
-from ferrule_lint.semantics.calls.callbacks import run_callbacks
+from ferrule_lint.semantics.calls.callbacks import run_callbacks, run_thread
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.calls.outside import model_of_method, of_library, of_method, rank_by_name, unknown_call
 from ferrule_lint.semantics.calls.plain_methods import runs_no_module
@@ -374,6 +374,7 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
     instance = instance._replace(data=data, given=given)
     if frame.light:
         return instance
+    run_thread(frame, info, instance, arguments.expr)
     if method is not None:
         return record_makers.with_kept(frame, info, method, instance, bound)
     return record_makers.with_fields(frame, info, instance, arguments)

@@ -34,7 +34,7 @@ from ferrule_lint.semantics.control.built_meanwhile import built_by_some
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import Atom, Formula, connect, divergence_of
+from ferrule_lint.semantics.domain.conditions import CAUGHT, Atom, Formula, connect, divergence_of
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, Deps, read
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
@@ -362,7 +362,7 @@ def told_to_callers(frame: Frame, summary: Summary) -> Iterator[Escape]:
 
 
 def emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> Atom:
-    atom = Atom(f"exception at {frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
+    atom = Atom(f"{CAUGHT}{frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
     choice = Choice(atom, (way,), (), frame.module.path, pos, text, "exception")
     frame.terms.insert(len(frame.terms) if at is None else at, choice)
     return atom
@@ -425,13 +425,13 @@ def _out_of_items(frame: Frame, handler: f.Handler, body: f.Body) -> Formula | N
     if not end_of_data.EXHAUSTED.intersection(names_of(handler)):
         return None
     found = end_of_data.at_handler(frame, body, (handler.line, 1, handler.line, 1))
-    if found is None or not (found.known or found.deps) or (found.divergence is not None and not found.known):
+    if found is None or not (found.known or found.deps):
         return None
-    return _atom(frame, handler, found.divergence, found.deps)
+    return _atom(frame, handler, found.divergence if found.known else None, found.deps)
 
 
 def _atom(frame: Frame, handler: f.Handler, divergence: Divergence | None, deps: Deps = NO_DEPS) -> Atom:
-    return Atom(f"exception at {frame.module.path}:{handler.line}", divergence, deps)
+    return Atom(f"{CAUGHT}{frame.module.path}:{handler.line}", divergence, deps)
 
 
 def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:

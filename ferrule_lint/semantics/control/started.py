@@ -37,12 +37,13 @@ class Started(NamedTuple):
     how: str = ""
 
 
-def note(frame: Frame, call: f.Call, before: int) -> None:
-    """What a call of a thread's class, or of an executor, has put into the trace since it had `before` terms."""
+def note(frame: Frame, call: f.Call, before: int, made: bool = True) -> None:
+    """What a call of a thread's class, or of an executor, has put into the trace since it had `before` terms. `made`:
+    whether a thread waits for its `start()`."""
     terms = tuple(_issued(frame.terms[before:]))
     if terms and not frame.light:
         how = last_name(call.func)
-        made = how not in AWAITED and how not in (SUBMITS, MAPS)
+        made = made and how not in AWAITED and how not in (SUBMITS, MAPS)
         frame.started.append(Started(call.pos, shown(call.func), terms, made, how))
 
 

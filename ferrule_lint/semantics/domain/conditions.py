@@ -38,9 +38,16 @@ Formula: TypeAlias = Known | Atom | Negation | Connective
 
 #: how the keys of tests begin that hold in the last round of a loop
 LAST_ROUND = "@last:"
+#: and those that an exception is caught
+CAUGHT = "exception at "
 
 TRUE = Known(True)
 FALSE = Known(False)
+
+
+def is_caught(formula: Formula) -> bool:
+    """Whether a condition is that a handler has caught something."""
+    return type(formula) is Atom and formula.key.startswith(CAUGHT)
 
 
 def negate(formula: Formula) -> Formula:

@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
-from ferrule_lint.semantics.domain.conditions import Formula, deps_of, divergence_of
+from ferrule_lint.semantics.domain.conditions import Formula, deps_of, divergence_of, is_caught
 from ferrule_lint.semantics.domain.dependences import NOTHING, Deps, root_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of
@@ -42,8 +42,8 @@ _MANY_PLACES = 500
 _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING}
 #: what is collected in a frame
 _COLLECTED = (
-    "_set_under", "aliases", "appended", "attempts", "captured", "conditions", "decorated", "definitions", "env",
-    "escapes", "exchanged",
+    "_ended", "_set_under", "aliases", "appended", "attempts", "captured", "conditions", "decorated", "definitions",
+    "env", "escapes", "exchanged",
     "filled_alike", "for_batches",
     "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
@@ -124,6 +124,7 @@ class Frame:
     """Environment, trace and side results of one function (or module) body."""
 
     __slots__ = (
+        "_ended",
         "_evaluators",
         "_set_under",
         "aliases",
@@ -259,6 +260,8 @@ class Frame:
         self.part_writes: dict[str, Value] = {}
         #: the conditions under which each of them was set
         self._set_under: dict[str, list[tuple[Formula, ...]]] = {}
+        #: those that get None where a handler takes the end of the data
+        self._ended: set[str] = set()
         #: parameters that still stand for what was passed, what is left in their fields, which of it for sure: `given`
         self.given: set[str] = set()
         self.left_in: dict[str, Value] = {}
@@ -361,7 +364,9 @@ class Frame:
                 for k in [k for k in self.env if k.startswith((place + ".", place + "["))]:
                     del self.env[k]
         if name := self.own_attribute(place):
-            known = None if self._set_again(name) else self.self_writes.get(name)
+            if value.const == "None" and self.conditions and is_caught(self.conditions[-1]):
+                self._ended.add(name)  # what is set behind the handler does not take its place, for that has returned
+            known = None if self._set_again(name) and name not in self._ended else self.self_writes.get(name)
             value = value if remade else self.analysis.as_state(self, place, value)
             both = value if known is None else wrapped_under.either(self, join2(known, value), known, value)
             self.self_writes[name] = both
