@@ -5,7 +5,8 @@
         rewards.append(reward)
 
 How many rounds there are is told by the test of a `while`, or by what leaves the loop by `break` or `return`; a `for`
-over what ranks have another number of is told where the item is added (`Frame.round_divergence`).
+over what ranks have another number of is told where the item is added (`Frame.round_divergence`). What it counts of the
+items of a share, by a test of them, is another number on each rank as well.
 """
 
 from __future__ import annotations
@@ -45,6 +46,29 @@ def after_loop(frame: Frame, s: f.For | f.While, body: Trace, tested: Divergence
     _grow(frame, s, why)
 
 
+def after_share(frame: Frame, s: f.For, rounds: Divergence | None) -> None:
+    """Behind a loop over a share of this rank (`rounds`: why there are as many): what it has counted of the items that
+    a test of them has let through. Without a test the counts of two ranks are one apart at most, and none is zero."""
+    if rounds is None or rounds.kind != "rank" or rounds.confidence is Confidence.LOW:
+        return
+    if any(grown.counts for grown in frame.analysis.bodies.once(_grown, s.body)):
+        _grow(frame, s, rounds, _counted_by_test(s))
+
+
+def _counted_by_test(loop: f.For) -> frozenset[str]:
+    """What a loop steps under a test of its items, or behind one that goes on with the next."""
+    own = variables(loop.target)
+    for s in statements(loop.body):
+        if type(s) is f.Assign and s.value is not None and not own.isdisjoint(variables(s.value)):
+            own |= {v for t in s.targets for v in variables(t)}
+    tests = [s for s in statements(loop.body) if type(s) is f.If and not own.isdisjoint(variables(s.test))]
+    under = {t for test in tests for s in statements((*test.body, *test.orelse)) for t in map(place_name, targets(s))}
+    for i, s in enumerate(loop.body):
+        if type(s) is f.If and s in tests and any(type(x) is f.Continue for x in statements(s.body)):
+            under |= {t for behind in statements(loop.body[i + 1 :]) for t in map(place_name, targets(behind))}
+    return frozenset(under - {""})
+
+
 def at_return(frame: Frame, s: f.Return) -> None:
     """Before what leaves a function in the middle of a loop is handed back: what has grown in its rounds so far."""
     if not frame.loop_depth or frame.function is None or type(s.value) not in (f.Name, f.Sequence):
@@ -66,9 +90,12 @@ def _left_by_return(body: f.Body) -> dict[int, list[f.For | f.While]]:
     return found
 
 
-def _grow(frame: Frame, s: f.For | f.While, why: Divergence) -> None:
+def _grow(frame: Frame, s: f.For | f.While, why: Divergence, counted: frozenset[str] | None = None) -> None:
+    """`counted`: these numbers alone."""
     asked = variables(s.test) if type(s) is f.While else frozenset()
     for grown in frame.analysis.bodies.once(_grown, s.body):
+        if counted is not None and not (grown.counts and grown.place in counted):
+            continue
         known = frame.read(grown.place)
         if known is None or grown.place.partition(".")[0] in asked or known.agreed:
             continue

@@ -117,6 +117,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     frame.rounds.pop()
     filling.after_rounds(frame, filled)
     grown.after_loop(frame, s, body, None)
+    grown.after_share(frame, s, rounds_of(iterable))
     entered_later.after_loop(frame, s)
     each_of.agreed(frame, s, bool(body))
     each_of.of_new_sizes(frame, made_anew)
