@@ -375,6 +375,8 @@ def _with_arguments(
             found = divergence_through(argument, how)
             if found is not None and found.empty and rounds_of(argument) is None:
                 found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
+            if found is not None and how in (DATA, OBSERVED) and found.kind == "data":
+                found = found.then(frame.step("flow", pos, f"decides how many items `{summary.display}` hands back"))
             length = worse(value.length, found)
             passed = frozenset(
                 (p, how if h == FLOWS or how == ENTERED or (h == ITEM and how == OBSERVED) else h)

@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, worse
 from ferrule_lint.semantics.domain.text import place_name, position, variables
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, has_exit, parts
+from ferrule_lint.semantics.walk.binding import is_numbered
 from ferrule_lint.semantics.walk.frame import Frame
 
 _FILLS = frozenset({"append", "appendleft"})
@@ -52,12 +53,16 @@ def after_share(frame: Frame, s: f.For, rounds: Divergence | None) -> None:
     if rounds is None or rounds.kind != "rank" or rounds.confidence is Confidence.LOW:
         return
     if any(grown.counts for grown in frame.analysis.bodies.once(_grown, s.body)):
-        _grow(frame, s, rounds, _counted_by_test(s))
+        _grow(frame, s, rounds, _counted_by_test(frame, s))
 
 
-def _counted_by_test(loop: f.For) -> frozenset[str]:
-    """What a loop steps under a test of its items, or behind one that goes on with the next."""
-    own = variables(loop.target)
+def _counted_by_test(frame: Frame, loop: f.For) -> frozenset[str]:
+    """What a loop steps under a test of its items, or behind one that goes on with the next. How often a test of the
+    number of the round holds is as good as alike."""
+    target: f.Expr | tuple[f.Expr, ...] = loop.target
+    if type(target) is f.Sequence and is_numbered(frame, loop.iterable):
+        target = target.elements[1:]
+    own = variables(target)
     for s in statements(loop.body):
         if type(s) is f.Assign and s.value is not None and not own.isdisjoint(variables(s.value)):
             own |= {v for t in s.targets for v in variables(t)}

@@ -121,7 +121,9 @@ def _had_number(frame: Frame, place: str) -> bool:
     if constructor is None or not constructor.parameters:
         return False
     own = f"{constructor.parameters[0].name}.{name}"
-    begun = [value for s in statements(constructor.body) for target, value in _each_given(s) if place_name(target) == own]
+    begun = [
+        value for s in statements(constructor.body) for target, value in _each_given(s) if place_name(target) == own
+    ]
     return bool(begun) and all(type(value) is f.Const and value.text[:1].isdigit() for value in begun)
 
 
