@@ -129,6 +129,10 @@ def after_round(
             other = left.get(place)
             if other is not None and other is not value and value.reach != other.reach:
                 env[place] = value._replace(reach=_with(met(formula, value, other), used))
+    for place, value in env.items() if used else ():
+        reach = _with(value.reach, used)
+        if reach is not value.reach:
+            env[place] = value._replace(reach=reach)
 
 
 def _with(reach: Reach | None, used: frozenset[str]) -> Reach | None:
