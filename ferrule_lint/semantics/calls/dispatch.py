@@ -332,7 +332,7 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         value = value._replace(group=receiver or frame.axes_in(render(e.func.base)) or value.group)
     if value.group in (None, UNKNOWN_GROUP) and GIVES_GROUP.search(function.name):
         # kept in a variable it is the group that it is where it is passed on at once
-        value = value._replace(group=frame.axes_in(render(e)) or value.group)
+        value = value._replace(group=frame.axes_in(render(_without_sizes(e, arguments))) or value.group)
     own = value.divergence
     if own is not None and own.kind == "rank" and not own.axes.isdisjoint(WORLD | UNKNOWN_GROUP):
         # the name tells along which axis it asks: `is_first_pipeline_stage()`, whatever it is worked out from
@@ -345,6 +345,15 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     if target.receiver is not None and function.name == "forward":
         return forwards.forward_of_instance(frame, target.receiver, arguments, value) or value
     return value
+
+
+def _without_sizes(call: f.Call, arguments: Arguments) -> f.Call:
+    """A call without what is the number of ranks: `make_group(first, world)` names no axis by that."""
+    if arguments.is_open:
+        return call
+    pairs = zip(call.args, arguments.positional, strict=False)
+    named = tuple([(k, v) for k, v in call.keywords if k is None or not arguments.keywords.get(k, UNKNOWN).world_size])
+    return call._replace(args=tuple([expr for expr, value in pairs if not value.world_size]), keywords=named)
 
 
 def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value:

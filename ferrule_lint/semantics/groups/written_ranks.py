@@ -12,265 +12,98 @@ members of a group, or for none, asks who is in it.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
-from ferrule_lint.semantics.sources.rank_axes import is_world_size
+from ferrule_lint.facts.walk import way_to
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.groups.reckoned import TRIED, Reckoner, Result, Scope, bound_in, jobs
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _MAKES = "new_group"
-#: how many ranks are tried: those of a job whose size is not known
-_TRIED = 64
-_LISTS = ("list", "tuple", "sorted", "set")
-#: names and calls that are followed
-_DEEPEST = 3
-_NUMBERS: dict[str, Callable[[int, int], int]] = {
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Mult": operator.mul,
-    "FloorDiv": operator.floordiv,
-    "Mod": operator.mod,
-    "BitAnd": operator.and_,
-}
-_ORDERS: dict[str, Callable[[int, int], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 
 
 def asks_for_members(frame: Frame, test: f.Expr) -> bool:
     """Whether a test by the number of the rank holds for all ranks of a group that may be meant, or for none."""
-    made = _made(frame) if not frame.light and frame.module.mentions_any(frozenset({_MAKES})) else []
-    if not made:
+    if frame.light or not frame.module.mentions_any(frozenset({_MAKES})):
         return False
-    rank, sizes, unknown = _rank_in(frame, test)
-    if not rank:
-        return False
-    for function, call in made:
-        if unknown and function is not frame.function:
-            continue  # another function may mean something else by the name
-        body = function.body if function is not None else frame.module.body
+    here = Scope(frame.function)
+    return any(_lets_in_members(frame, here, test, made) for made in _made(frame, here))
+
+
+class _Made(NamedTuple):
+    """A call that makes a group, or one in each round of loops."""
+
+    scope: Scope
+    ranks: f.Expr
+    loops: tuple[f.For, ...]
+
+
+def _lets_in_members(frame: Frame, here: Scope, test: f.Expr, made: _Made) -> bool:
+    """Whether that is so of the ranks of one list, whatever the numbers are that nobody tells."""
+    for job in jobs():
+        reckoner = Reckoner(frame, job)
+        answers = {r: reckoner.on(r, here, test) for r in range(TRIED)}
+        let_in = {r for r, answer in answers.items() if answer}
+        if None in answers.values() or not let_in or len(let_in) == TRIED:
+            return False
+        members = _members(reckoner, made, made.loops, {})
+        if members is None or len(members) < 2 or not (members <= let_in or _are_the_others(let_in, members)):
+            return False
+    return True
+
+
+def _members(reckoner: Reckoner, made: _Made, loops: tuple[f.For, ...], known: Mapping[str, Result]) -> set[int] | None:
+    """The ranks of a group, or of all those that loops make; None where they cannot be told."""
+    if not loops:
+        ranks = reckoner.on(0, made.scope, made.ranks, known)
+        return {r for r in ranks if isinstance(r, int) and r < TRIED} if isinstance(ranks, list) else None
+    loop, found = loops[0], set[int]()
+    rounds = reckoner.on(0, made.scope, loop.iterable, known)
+    if type(loop.target) is not f.Name or not isinstance(rounds, list):
+        return None
+    for item in rounds[:TRIED]:
+        of_round = _members(reckoner, made, loops[1:], {**known, loop.target.id: item})
+        if of_round is None:
+            return None
+        found |= of_round
+    return found
+
+
+def _made(frame: Frame, here: Scope) -> list[_Made]:
+    """The ranks of the groups that the function makes, itself or by way of another, else of those of other methods of
+    its class, else of those of the file."""
+    made = [(Scope(function), call) for function, call in frame.module.calls_named(_MAKES)]
+    function = frame.function
+    own = [one for one in made if one[0].function is function]
+    if function is not None:
+        own += _by_helpers(frame, here)
+    owner = function.owner if function is not None else None
+    of_class = [one for one in made if one[0].function is not None and owner and one[0].function.owner == owner]
+    found: list[_Made] = []
+    for scope, call in own or of_class or made:
         listed = next((value for name, value in call.keywords if name == "ranks"), call.args[0] if call.args else None)
-        tried = [
-            {**sizes, **dict(zip(unknown, numbers, strict=False))} for numbers in (_STAND_INS if unknown else ((),))
-        ]
-        if listed is not None and all(
-            _lets_in_members(_Listing(frame, body, known), listed, test, rank) for known in tried
-        ):
-            return True
-    return False
+        if listed is not None:
+            body = scope.function.body if scope.function is not None else frame.module.body
+            around = [block[i] for block, i in way_to(body, call.pos)]
+            found.append(_Made(scope, listed, tuple([s for s in around if type(s) is f.For])))
+    return found
 
 
-#: numbers that are tried for those of which nothing is known but their names, in the list and in the test
-_STAND_INS = ((5, 11), (12, 3))
-
-
-def _lets_in_members(there: _Listing, listed: f.Expr, test: f.Expr, rank: str) -> bool:
-    let_in = {r for r in range(_TRIED) if _value(test, {rank: r, **there.known})}
-    if not let_in or len(let_in) == _TRIED:
-        return False
-    members = _members(there, listed)
-    return members is not None and bool(members) and (members <= let_in or _are_the_others(let_in, members))
-
-
-class _Listing(NamedTuple):
-    """Where a list of ranks stands, and the numbers that are known by their text."""
-
-    frame: Frame
-    body: f.Body
-    known: Mapping[str, int]
-
-    def numbers(self, exprs: Iterable[f.Expr]) -> dict[str, int]:
-        """The numbers in some expressions, as far as they are known."""
-        found: dict[str, int] = {}
-        for node in (leaf for expr in exprs for leaf in _leaves(expr)):
-            number = _number_of(self.frame, self.body, node)
-            number = self.known.get(render(node)) if number is None else number
-            if number is not None:
-                found[render(node)] = number
-        return found
-
-
-def _made(frame: Frame) -> list[tuple[FunctionInfo | None, f.Call]]:
-    """The groups that the function makes, else those of other methods of its class, else those of the file."""
-    made = frame.module.calls_named(_MAKES)
-    own = [one for one in made if one[0] is frame.function]
-    owner = frame.function.owner if frame.function is not None else None
-    return own or [one for one in made if one[0] is not None and owner and one[0].owner == owner] or made
+def _by_helpers(frame: Frame, here: Scope) -> Iterator[tuple[Scope, f.Call]]:
+    """The groups that functions make which are called here."""
+    asked = Reckoner(frame, next(jobs()))
+    for call in frame.function.calls if frame.function is not None else ():
+        helper = asked.function_of(here, call) if last_name(call.func) != _MAKES else None
+        if helper is not None and helper is not frame.function:
+            for inner in helper.calls:
+                if last_name(inner.func) == _MAKES:
+                    yield bound_in(here, call, helper), inner
 
 
 def _are_the_others(let_in: set[int], members: set[int]) -> bool:
     """Whether the members are all, up to the last of them, whom a test does not let in."""
     return members.isdisjoint(let_in) and set(range(max(members))) <= members | let_in
-
-
-def _rank_in(frame: Frame, test: f.Expr) -> tuple[str, dict[str, int], tuple[str, ...]]:
-    """The one place, or call, in a test by numbers that is the rank of the job; the numbers of all ranks and those
-    that are set once; and the names of numbers that nobody tells. Empty if the test asks for more."""
-    found: dict[str, f.Expr] = {}
-    sizes: dict[str, int] = {}
-    body = frame.function.body if frame.function is not None else frame.module.body
-    for node in _leaves(test):
-        number = _number_of(frame, body, node)
-        if number is not None:
-            sizes[render(node)] = number
-        else:
-            found.setdefault(render(node), node)
-    ranks: list[str] = []
-    unknown: list[str] = []
-    for text, node in found.items():
-        divergence = frame.eval(node).divergence if type(node) is not f.Call or not node.args else None
-        if divergence is not None and divergence.kind == "rank" and divergence.axes == WORLD:
-            ranks.append(text)
-        elif divergence is None and type(node) is f.Name:
-            unknown.append(text)
-        else:
-            return "", {}, ()
-    fits = len(ranks) == 1 and len(unknown) <= len(_STAND_INS[0])
-    return (ranks[0], sizes, tuple(unknown)) if fits else ("", {}, ())
-
-
-def _number_of(frame: Frame, body: f.Body, node: f.Expr, depth: int = 0) -> int | None:
-    """A number that a name is set to once, as many as all ranks that are tried, or what is worked out of these."""
-    if depth > _DEEPEST or (type(node) is not f.Name and type(node) is not f.Call):
-        return None
-    if _is_size(frame, body, node):
-        return _TRIED
-    held = frame.analysis.bodies.assigned(body, place_name(node)) if type(node) is f.Name else []
-    if len(held) != 1:
-        return None
-    known = {render(e): n for e in _leaves(held[0]) if (n := _number_of(frame, body, e, depth + 1)) is not None}
-    return _value(held[0], known)
-
-
-def _leaves(expr: f.Expr) -> Iterator[f.Expr]:
-    """What is no number that is written out, and nothing that is worked out of such."""
-    if type(expr) is f.Compare:
-        for part in (expr.left, *expr.rights):
-            yield from _leaves(part)
-    elif type(expr) is f.BoolOp:
-        for part in expr.values:
-            yield from _leaves(part)
-    elif type(expr) is f.Not:
-        yield from _leaves(expr.operand)
-    elif type(expr) is f.Op:
-        for part in expr.operands:
-            yield from _leaves(part)
-    elif type(expr) is f.Sequence:
-        for part in expr.elements:
-            yield from _leaves(part)
-    elif type(expr) is not f.Const:
-        yield expr
-
-
-def _value(expr: f.Expr, known: dict[str, int]) -> int | None:
-    """A number, or what a test says as one; None where it cannot be told. `known`: numbers by the texts of places."""
-    if type(expr) is f.Const:
-        return int(expr.text) if expr.text.isdigit() else None
-    if type(expr) is f.Not:
-        operand = _value(expr.operand, known)
-        return None if operand is None else not operand
-    if type(expr) is f.BoolOp:
-        parts = [_value(part, known) for part in expr.values]
-        return None if None in parts else (all if expr.op == "and" else any)(bool(p) for p in parts)
-    if type(expr) is f.Op and expr.kind in _NUMBERS and len(expr.operands) == 2:
-        left, right = (_value(part, known) for part in expr.operands)
-        fails = left is None or right is None or (right == 0 and expr.kind in ("FloorDiv", "Mod"))
-        return None if fails or left is None or right is None else _NUMBERS[expr.kind](left, right)
-    if type(expr) is f.Compare:
-        return _compared(expr, known)
-    return known.get(render(expr))
-
-
-def _compared(expr: f.Compare, known: dict[str, int]) -> bool | None:
-    left = _value(expr.left, known)
-    for op, right in zip(expr.ops, expr.rights, strict=True):
-        if left is None:
-            return None
-        if op in ("in", "not in") and type(right) is f.Sequence:
-            among = [_value(e, known) for e in right.elements]
-            if None in among or len(expr.ops) > 1:
-                return None
-            return (left in among) is (op == "in")
-        number = _value(right, known)
-        if op not in _ORDERS or number is None:
-            return None
-        if not _ORDERS[op](left, number):
-            return False
-        left = number
-    return True
-
-
-def _members(there: _Listing, listed: f.Expr, depth: int = 0) -> set[int] | None:
-    """The ranks of a list that is written out, of those that are tried; None if they cannot be told."""
-    if depth > _DEEPEST:
-        return None
-    if type(listed) is f.Name or type(listed) is f.Attr:
-        held = there.frame.analysis.bodies.given(there.body, place_name(listed))
-        return _members(there, held[0], depth + 1) if len(held) == 1 else None
-    if type(listed) is f.Op and listed.kind == "Add":  # `[0] + list(range(n, world_size))`
-        parts = [_part(there, part, depth) for part in listed.operands]
-        return None if None in parts else set[int]().union(*(part for part in parts if part is not None))
-    if type(listed) is f.Sequence:
-        numbers = [number for e in listed.elements if (number := _value(e, {})) is not None]
-        return set(numbers) if len(numbers) == len(listed.elements) and len(numbers) > 1 else None
-    if type(listed) is f.Comprehension:
-        return _filtered(there, listed, depth)
-    if type(listed) is not f.Call or listed.keywords:
-        return None
-    name = last_name(listed.func)
-    if name in _LISTS and len(listed.args) == 1:
-        return _members(there, listed.args[0], depth + 1)
-    if name != "range":
-        return None
-    sizes = there.numbers(listed.args)
-    ends = [end for a in listed.args if (end := _value(a, sizes)) is not None]
-    if not ends or len(ends) != len(listed.args) or ends[2:] == [0]:
-        return None
-    return {r for r in range(*ends)[:_TRIED] if r < _TRIED}  # a range may be written with any number
-
-
-def _is_size(frame: Frame, body: f.Body, node: f.Expr) -> bool:
-    """Whether something is the number of all ranks, by its name or by what it holds."""
-    if type(node) is f.Call:
-        return is_world_size(last_name(node.func)) and not node.args
-    if type(node) is not f.Name and type(node) is not f.Attr:
-        return False
-    held = frame.analysis.bodies.assigned(body, place_name(node))
-    of_call = len(held) == 1 and type(held[0]) is f.Call and is_world_size(last_name(held[0].func))
-    return of_call or is_world_size(last_name(node))
-
-
-def _part(there: _Listing, listed: f.Expr, depth: int) -> set[int] | None:
-    """The ranks of a list that is put together with others, which may hold one."""
-    if type(listed) is f.Sequence and len(listed.elements) == 1:
-        number = _value(listed.elements[0], {})
-        return None if number is None else {number}
-    return _members(there, listed, depth + 1)
-
-
-def _filtered(there: _Listing, listed: f.Comprehension, depth: int) -> set[int] | None:
-    """`[r for r in range(world_size) if r % 4 == 0]`, `[r * 2 for r in range(4)]`."""
-    if len(listed.generators) != 1 or len(listed.elements) != 1:
-        return None
-    only = listed.generators[0]
-    walked = _members(there, only.iterable, depth + 1)
-    if walked is None or type(only.target) is not f.Name:
-        return None
-    found: set[int] = set()
-    sizes = there.numbers((*only.conditions, *listed.elements))
-    for number in walked:
-        known = {**sizes, only.target.id: number}
-        tests = [_value(test, known) for test in only.conditions]
-        item = _value(listed.elements[0], known)
-        if None in tests or item is None:
-            return None
-        if all(tests):
-            found.add(item)
-    return found

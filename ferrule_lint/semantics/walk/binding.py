@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.reach import DETACHED
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, turned_rows
 from ferrule_lint.semantics.domain.trace import Loop
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.groups import places
 from ferrule_lint.semantics.sources import (
     admissions,
     batch_names,
@@ -287,7 +288,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
     place = place_name(target)
     if place:
         if source is not None:
-            value = rank_names.of_target(frame, target, source, value)
+            value = places.of_target(frame, target, source, rank_names.of_target(frame, target, source, value))
             value = admissions.of_target(frame, target, source, value)
             value = policy_kl.of_target(frame, target, source, loss_names.of_target(frame, target, source, value))
             value = number_types.of_name(target, source, batch_names.of_target(frame, target, source, value))

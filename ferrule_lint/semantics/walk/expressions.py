@@ -32,7 +32,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, F
 from ferrule_lint.semantics.domain.text import last_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.groups import blocks
+from ferrule_lint.semantics.groups import blocks, places
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.walk import attributes, begun_later, wrapped_under
 from ferrule_lint.semantics.walk.arms import merge_arms
@@ -212,6 +212,7 @@ def _op(frame: Frame, e: f.Op) -> Value:
         value = value._replace(deps=without(value.deps, EMPTY))
     if e.kind == "FloorDiv":
         value = blocks.numbered(frame, e, value)
+    value = places.of_remainder(frame, e, value)
     if e.kind in _LOGICAL and any(v.boolean for v in values):
         value = value._replace(boolean=True)
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):

@@ -19,7 +19,6 @@ from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.calls.instantiate import of_parameters
 from ferrule_lint.semantics.data.records import MOST_ENTRIES, NAMESPACE
 from ferrule_lint.semantics.data.where_given import methods_of
-from ferrule_lint.semantics.domain.assigned import given
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of, implied
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, read
@@ -120,19 +119,8 @@ def _had_number(frame: Frame, place: str) -> bool:
     constructor = frame.analysis.names.method(frame.self_class, "__init__")
     if constructor is None or not constructor.parameters:
         return False
-    own = f"{constructor.parameters[0].name}.{name}"
-    begun = [
-        value for s in statements(constructor.body) for target, value in _each_given(s) if place_name(target) == own
-    ]
+    begun = frame.analysis.bodies.assigned(constructor.body, f"{constructor.parameters[0].name}.{name}")
     return bool(begun) and all(type(value) is f.Const and value.text[:1].isdigit() for value in begun)
-
-
-def _each_given(s: f.Stmt) -> Iterator[tuple[f.Expr, f.Expr]]:
-    """What a statement assigns, and each part of `self.epoch, self.step = 0, 0` with its own."""
-    for target, value in given(s):
-        yield target, value
-        if type(target) is f.Sequence and type(value) is f.Sequence:
-            yield from zip(target.elements, value.elements, strict=False)
 
 
 def _counts_rounds(frame: Frame, place: str) -> bool:
