@@ -135,7 +135,10 @@ def _split(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value 
     given = list(arguments.positional)
     source = receiver if receiver is not None else given.pop(0) if given else None
     sizes = given[0] if given else arguments.keywords.get("split_size_or_sections")
-    if source is None or sizes is None or (divergence := _local(sizes)) is None:
+    if source is None or sizes is None:
+        return None
+    divergence = next((d for size in sizes.items or (sizes,) if (d := _local(size)) is not None), None)
+    if divergence is None:
         return None
     return _of_length(frame, arguments, source, divergence)._replace(uneven_last=True)
 
