@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import by_number
+from ferrule_lint.semantics.data import by_number, own_sizes
 from ferrule_lint.semantics.data.batch_fields import is_uneven_later
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import numbers
@@ -63,6 +63,8 @@ def _of_items(frame: Frame, e: f.Subscript, expr: f.Expr, base: Value, index: Va
         return None
     if not _is_mask(expr, index) or by_number.are_numbers(frame, expr):
         deps = only(index.deps, SELECTS, FLOWS) if type(_turned(expr)) is f.Name else NO_DEPS
+        if not deps and base.shape is not None and not (base.uneven_last or base.container or base.items is not None):
+            return Selected(None, NO_DEPS) if own_sizes.has_own_size(frame, expr) else None
         return Selected(None, deps) if deps else None
     if index.data is not None and base.data is not None:
         note = f"`{shown(e)}` {KEEPS}"
@@ -110,7 +112,7 @@ def is_one_row(frame: Frame, e: f.Subscript, base: Value) -> bool:
         return False
     if type(first) is f.Name and any(_counts(r.statement, first.id) for r in frame.rounds):
         return True
-    if type(first) in (f.Const, f.Name) and numbers(first, frame):
+    if base.layout is not None and type(first) in (f.Const, f.Name) and numbers(first, frame):
         return True
     return by_number.is_one(frame, first, frame.ask(first))
 
