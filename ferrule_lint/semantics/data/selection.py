@@ -55,7 +55,7 @@ def _of_items(frame: Frame, e: f.Subscript, expr: f.Expr, base: Value, index: Va
     if index.length is not None and (index.container or type(definition(frame, expr)) is f.Comprehension):
         note = f"`{shown(e)}` keeps as many items as there are in `{shown(expr)}`"
         return Selected(index.length.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
-    if index.shape is not None and not index.uneven_last and index.length is None:
+    if index.shape is not None and index.length is None and (not index.uneven_last or _is_item_of_list(frame, expr)):
         return Selected(index.shape, index.shape_deps)
     if index.shape_deps:
         return Selected(None, index.shape_deps)
@@ -73,6 +73,14 @@ def _of_items(frame: Frame, e: f.Subscript, expr: f.Expr, base: Value, index: Va
         note = f"`{shown(e)}` keeps as many items as the local data says"
         return Selected(index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
     return Selected(None, by_content(index)) if index.deps else None
+
+
+def _is_item_of_list(frame: Frame, expr: f.Expr) -> bool:
+    """Whether positions are one item of a list that is made here, each of a number of its own: `places[0]`."""
+    if type(expr) is not f.Subscript or _is_slice(expr.index):
+        return False
+    made = definition(frame, expr.base)
+    return type(made) is f.Sequence or (type(made) is f.Comprehension and made.kind == "list")
 
 
 def _turned(expr: f.Expr) -> f.Expr:
