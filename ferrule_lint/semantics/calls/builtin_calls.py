@@ -51,6 +51,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     emptiness_of,
     number_of,
+    rounds_of,
     worse,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, PartialTarget
@@ -263,7 +264,8 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
         return told
     if value.items is not None and value.length is None:
         return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
-    divergence = number_of(value)
+    read_out = bool(arguments.expr.args) and _is_read_out(frame, arguments.expr.args[0])
+    divergence = rounds_of(value) if read_out else number_of(value)
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{shown(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
@@ -277,6 +279,12 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
         deps |= empty_or_not(value)
     deps |= picked_by
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)
+
+
+def _is_read_out(frame: Frame, expr: f.Expr) -> bool:
+    """`x.tolist()`, `x.cpu().numpy()`: as many as the tensor has, whatever is in it."""
+    made = iteration.definition(frame, expr)
+    return type(made) is f.Call and last_name(made.func) in ("tolist", "numpy") and not made.args
 
 
 def _has_entries(frame: Frame, expr: f.Expr) -> bool:

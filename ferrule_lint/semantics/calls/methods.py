@@ -12,7 +12,16 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import text_methods
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import mapped_in_threads, run_in_thread
-from ferrule_lint.semantics.data import batch_fields, each_way, filling, filters, grouping, layout, put_together
+from ferrule_lint.semantics.data import (
+    batch_fields,
+    by_number,
+    each_way,
+    filling,
+    filters,
+    grouping,
+    layout,
+    put_together,
+)
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.records import MOST_ENTRIES, with_entry
 from ferrule_lint.semantics.data.selection import MASKS
@@ -126,7 +135,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
             deps = recast(value.deps, ITEM, FLOWS)
             value = value._replace(shape=None if receiver.uneven_last else value.shape, deps=deps)
         return value._replace(
-            boolean=receiver.boolean or name in MASKS,
+            boolean=name in MASKS or (receiver.boolean and not by_number.casts(arguments.expr)),
             layout=layout.after(receiver.layout, name, arguments.expr),
             uniform=receiver.uniform and value.uniform,
             presence=None,

@@ -162,6 +162,8 @@ def _of_size_given(arguments: Arguments, receiver: Value | None, sized: Argument
     first = len(arguments.positional) if sized.position is None else sized.position
     counted = [*arguments.positional[:first], *([receiver] if receiver is not None else [])]
     others = [*arguments.positional[first:], *arguments.keywords.values()]
+    if last_name(arguments.expr.func) == "where":
+        return computed([*counted, *others])  # as large as what it chooses between, item by item
     return computed([*map(of_one_size, counted), *others])._replace(shape=None)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import shares
 from ferrule_lint.semantics.data.iteration import definition
@@ -32,7 +32,7 @@ _NAMED = frozenset({"length", "k", "size", "repeats", "dims"})
 def of_slice(frame: Frame, e: f.Subscript, base: Value) -> tuple[Divergence, bool] | None:
     """Why `base[:n]` or `base[:, :n]` of a tensor is of another size on each rank, and whether that is not in its first
     dimension; None where nothing local says how long it becomes."""
-    if base.data is None and base.layout is None and base.shape is None:
+    if base.data is None and base.layout is None and base.shape is None and not is_asked_as_tensor(frame, e.base, base):
         return None
     parts = e.index.elements if type(e.index) is f.Sequence else (e.index,)
     for dim, part in enumerate(parts):
@@ -58,7 +58,7 @@ def of_rounded_share(frame: Frame, e: f.Subscript, base: Value) -> tuple[Diverge
     for dim, part in enumerate(parts):
         if type(part) is not f.Op or part.kind != "Slice" or not shares.is_rounded_up(frame, part):
             continue
-        if len(parts) == 1 and not _is_tensor(frame.function.body, place_name(e.base)):
+        if len(parts) == 1 and place_name(e.base) not in _asked_as_tensors(frame, frame.function.body):
             return None  # of a list, whose items are as large as they were
         divergence = frame.eval(part.operands[0]).divergence
         if divergence is None or divergence.kind != "rank" or _asks_for_remainder(frame.function.body):
@@ -81,10 +81,35 @@ def is_short_share(value: Value) -> bool:
 _OF_TENSORS = frozenset({"shape", "dtype", "device", "size", "ndim", "dim"})
 
 
-def _is_tensor(body: f.Body, place: str) -> bool:
-    """Whether a function asks something for what only a tensor has."""
-    attributes = (node for node in walk(body) if type(node) is f.Attr and node.attr in _OF_TENSORS)
-    return bool(place) and any(place_name(node.base) == place for node in attributes)
+def is_asked_as_tensor(frame: Frame, expr: f.Expr, value: Value) -> bool:
+    """Whether the function asks something for what only a tensor has, or indexes it in more than one dimension, and
+    has made no list of it."""
+    place = place_name(expr)
+    if not place or value.container or value.items is not None or frame.function is None:
+        return False
+    asked = _asked_as_tensors(frame, frame.function.body) | frame.analysis.bodies.once(_indexed, frame.function.body)
+    return place in asked
+
+
+def _asked_as_tensors(frame: Frame, body: f.Body) -> frozenset[str]:
+    return frame.analysis.bodies.once(_asked, body)
+
+
+def _asked(body: f.Body) -> frozenset[str]:
+    """What is asked for an attribute that tensors have."""
+    return frozenset([place_name(node.base) for node in nodes(body, f.Attr) if node.attr in _OF_TENSORS])
+
+
+def _indexed(body: f.Body) -> frozenset[str]:
+    """What is indexed in several dimensions, a whole one or a part of one among them: `x[:, 0]`."""
+    indexed = ((node.base, node.index) for node in nodes(body, f.Subscript))
+    return frozenset(
+        [place_name(base) for base, at in indexed if type(at) is f.Sequence and any(map(_is_slice, at.elements))]
+    )
+
+
+def _is_slice(part: f.Expr) -> bool:
+    return type(part) is f.Op and part.kind == "Slice"
 
 
 def _asks_for_remainder(body: f.Body) -> bool:
@@ -135,7 +160,10 @@ def _split(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value 
     given = list(arguments.positional)
     source = receiver if receiver is not None else given.pop(0) if given else None
     sizes = given[0] if given else arguments.keywords.get("split_size_or_sections")
-    if source is None or sizes is None or (divergence := _local(sizes)) is None:
+    if source is None or sizes is None:
+        return None
+    divergence = next((d for size in sizes.items or (sizes,) if (d := _local(size)) is not None), None)
+    if divergence is None:
         return None
     return _of_length(frame, arguments, source, divergence)._replace(uneven_last=True)
 

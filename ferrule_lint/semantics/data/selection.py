@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import by_number, own_sizes
 from ferrule_lint.semantics.data.batch_fields import is_uneven_later
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import numbers
@@ -45,17 +46,25 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         index = frame.eval(expr)
     if type(expr) is f.Const or (type(expr) is f.Op and expr.kind == "Slice"):
         return None
+    selected = _of_items(frame, e, expr, base, index)
+    return None if selected is not None and by_number.is_one(frame, expr, index) else selected
+
+
+def _of_items(frame: Frame, e: f.Subscript, expr: f.Expr, base: Value, index: Value) -> Selected | None:
+    """The same, as if `expr`, the index of the first dimension, were none that takes one row."""
     if index.length is not None and (index.container or type(definition(frame, expr)) is f.Comprehension):
         note = f"`{shown(e)}` keeps as many items as there are in `{shown(expr)}`"
         return Selected(index.length.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
-    if index.shape is not None and not index.uneven_last and index.length is None:
+    if index.shape is not None and index.length is None and (not index.uneven_last or _is_item_of_list(frame, expr)):
         return Selected(index.shape, index.shape_deps)
     if index.shape_deps:
         return Selected(None, index.shape_deps)
     if _begins_sequences(frame, expr):
         return None
-    if not _is_mask(expr, index):
+    if not _is_mask(expr, index) or by_number.are_numbers(frame, expr):
         deps = only(index.deps, SELECTS, FLOWS) if type(_turned(expr)) is f.Name else NO_DEPS
+        if not deps and base.shape is not None and not (base.uneven_last or base.container or base.items is not None):
+            return Selected(None, NO_DEPS) if own_sizes.has_own_size(frame, expr) else None
         return Selected(None, deps) if deps else None
     if index.data is not None and base.data is not None:
         note = f"`{shown(e)}` {KEEPS}"
@@ -64,6 +73,14 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         note = f"`{shown(e)}` keeps as many items as the local data says"
         return Selected(index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
     return Selected(None, by_content(index)) if index.deps else None
+
+
+def _is_item_of_list(frame: Frame, expr: f.Expr) -> bool:
+    """Whether positions are one item of a list that is made here, each of a number of its own: `places[0]`."""
+    if type(expr) is not f.Subscript or _is_slice(expr.index):
+        return False
+    made = definition(frame, expr.base)
+    return type(made) is f.Sequence or (type(made) is f.Comprehension and made.kind == "list")
 
 
 def _turned(expr: f.Expr) -> f.Expr:
@@ -96,12 +113,33 @@ def drops_padding(frame: Frame, e: f.Subscript, base: Value) -> bool:
 
 def is_one_row(frame: Frame, e: f.Subscript, base: Value) -> bool:
     """Whether an index chooses one place of the dimension in which a tensor is uneven, the first: `rows[i]`."""
-    if base.layout is None or is_uneven_later(base):
+    if (base.layout is None and not _is_selected(frame, e.base, base)) or is_uneven_later(base):
         return False
     first = e.index.elements[0] if type(e.index) is f.Sequence and e.index.elements else e.index
+    if type(first) is f.Op and first.kind == "Slice":
+        return False
     if type(first) is f.Name and any(_counts(r.statement, first.id) for r in frame.rounds):
         return True
-    return type(first) in (f.Const, f.Name) and numbers(first, frame)
+    if base.layout is not None and type(first) in (f.Const, f.Name) and numbers(first, frame):
+        return True
+    return by_number.is_one(frame, first, frame.ask(first))
+
+
+def _is_selected(frame: Frame, expr: f.Expr, value: Value) -> bool:
+    """Whether something is what a mask or positions have left of a tensor, `kept = x[mask]`, and no list of such."""
+    made = definition(frame, expr)
+    if value.container or value.items is not None:
+        return False
+    if type(made) is f.Call:
+        return last_name(made.func) in _SELECTING and not by_number.in_each_dimension(frame, made)
+    if type(made) is not f.Subscript or type(made.index) is f.Const or _is_slice(made.index):
+        return False
+    index = frame.ask(made.index)
+    return index.boolean or index.shape is not None or type(made.index) is f.Compare
+
+
+#: what hands back as many items of a tensor as its content says, in a tensor
+_SELECTING = frozenset("masked_select nonzero argwhere index_select".split())
 
 
 def _counts(loop: f.For, name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk, way_to
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import cutting, filling, flat, layout
+from ferrule_lint.semantics.data import cutting, filling, flat, layout, rejoined
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.dependences import (
@@ -344,7 +344,7 @@ def _at_all(deps: Deps) -> Deps:
 def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     if not arguments.positional:
         return None
-    value = _flat(arguments.positional[0])
+    value = _flat(rejoined.as_wholes(frame, arguments.expression("tensors", 0), arguments.positional[0]))
     parts = join(value.items) if value.items else value
     padded = worse(value.padded, parts.padded)
     local = frame.path_divergence()

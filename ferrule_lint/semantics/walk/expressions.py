@@ -18,6 +18,7 @@ from ferrule_lint.semantics.data import (
     number_types,
     products,
     put_together,
+    rejoined,
     shares,
     yields,
 )
@@ -201,6 +202,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
         )
     if e.kind == "Add" and len(e.operands) == 2 and shares.rotates(*e.operands):
         value = value._replace(length=None, shape=None, divergence=None)
+    elif e.kind == "Add" and (value.length or value.length_deps) and len(e.operands) == 2:
+        value = rejoined.of_both(frame, e, value)
     if e.kind == "Add":
         for whole, added in itertools.permutations(e.operands, 2):
             if place := filling.counted_as(whole):

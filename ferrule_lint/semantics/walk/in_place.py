@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import cutting
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.layout import is_number
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -42,9 +43,12 @@ _MAKES_OF_SIZE = _MAKES | frozenset("empty new_empty new_full empty_like rand ra
 
 
 def is_tensor(frame: Frame, expr: f.Expr, value: Value) -> bool:
-    """Whether a call that makes tensors has made something: what is written into it does not change its size."""
+    """Whether a call that makes tensors has made something, or it is asked for what a tensor has: what is written into
+    it does not change its size."""
     made = definition(frame, expr)
-    return value.layout is not None or (type(made) is f.Call and last_name(made.func) in _MAKES_OF_SIZE)
+    if value.layout is not None or (type(made) is f.Call and last_name(made.func) in _MAKES_OF_SIZE):
+        return True
+    return cutting.is_asked_as_tensor(frame, expr, value)
 
 
 def called(frame: Frame, method: str, arguments: Arguments, receiver: Value) -> Value | None:
