@@ -24,11 +24,11 @@ told, so that nothing is said of what comes back.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
-from ferrule_lint.facts.walk import nodes, statements, walk
+from ferrule_lint.facts.walk import blocks, nodes, statements, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
 
 SENDS = re.compile(r"_*i?send(_\w+)?")
@@ -92,6 +92,88 @@ def stores_its_result(body: f.Body) -> bool:
         for arm in (s.body, s.orelse)
         for stored, held in map(put_in_store, arm)
     )
+
+
+def returns_what_it_sends(body: f.Body) -> bool:
+    """Whether one arm of a test hands back, on each of its ways, what it has just broadcast, and the other what it has
+    received, or None where that says so:
+
+    if rank == 0:
+        if queue.empty():
+            broadcast_object_list([None], src=0)
+            return None
+        broadcast_object_list([item], src=0)
+        return item
+    box = [None]
+    broadcast_object_list(box, src=0)
+    return box[0]
+    """
+    return any(
+        _all_returned(one, _is_sent) and _all_returned(other, _is_received)
+        for s, behind in _tests(plain(body))
+        for one, other in ((s.body, s.orelse or behind), (s.orelse or behind, s.body))
+    )
+
+
+def _tests(block: f.Body) -> Iterator[tuple[f.If, f.Body]]:
+    """The tests of a block, and of the blocks in it, with what comes behind them."""
+    for i, s in enumerate(block):
+        if type(s) is f.If:
+            yield s, block[i + 1 :]
+        for inner in blocks(s):
+            yield from _tests(inner)
+
+
+def _all_returned(arm: f.Body, told: Callable[[f.Body, list[f.Stmt], f.Expr], bool]) -> bool:
+    """Whether that is told of all that an arm hands back, and it hands back something. What is told is asked of the
+    arm, the statements on the way to a `return`, and what that hands back."""
+    found = [(way, s) for way, s in _ways(arm, []) if type(s) is f.Return]
+    return bool(found) and all(type(s) is f.Return and told(arm, way, s.value or _NOTHING) for way, s in found)
+
+
+_NOTHING = f.Const("None")
+
+
+def _ways(block: f.Body, before: list[f.Stmt]) -> Iterator[tuple[list[f.Stmt], f.Stmt]]:
+    """Each statement of a block, and of those in it, with what stands in front of it, tests around it included."""
+    way = list(before)
+    for s in block:
+        yield way[:], s
+        for inner in blocks(s):
+            yield from _ways(inner, [*way, s])
+        way.append(s)
+
+
+def _is_sent(arm: f.Body, way: list[f.Stmt], returned: f.Expr) -> bool:
+    """Whether the last broadcast in front of a `return` sends what that hands back: `[item]`, a tensor of it."""
+    sent = next((given for s in reversed(way) if (given := _broadcast(s)) is not None), None)
+    if type(sent) is f.Name:
+        made = (s.value for s in reversed(way) if type(s) is f.Assign and sent.id in map(place_name, s.targets))
+        sent = next(made, None)
+    if type(sent) is f.Sequence:
+        return render(returned) in map(render, sent.elements)
+    return sent is not None and type(returned) is f.Name and returned.id in variables(sent)
+
+
+def _is_received(arm: f.Body, way: list[f.Stmt], returned: f.Expr) -> bool:
+    """Whether what is handed back comes out of what was broadcast in front of it, or is None by a test of that."""
+    received = {place_name(given) for s in way if (given := _broadcast(s)) is not None} - {""}
+    for s in way:
+        if type(s) is f.Assign and s.value is not None and received & variables(s.value):
+            received |= {place for place in map(place_name, s.targets) if place}
+    asked = returned
+    if returned == _NOTHING:
+        test = next((s.test for s in reversed(way) if type(s) is f.If), None)
+        asked = test if test is not None else returned
+    return not received.isdisjoint(variables(asked))
+
+
+def _broadcast(s: f.Stmt) -> f.Expr | None:
+    """What a statement broadcasts."""
+    call = s.value if type(s) is f.ExprStmt else None
+    if type(call) is not f.Call or not call.args or _BROADCASTS.fullmatch(last_name(call.func)) is None:
+        return None
+    return call.args[0]
 
 
 #: a store of key and value that all processes reach (`torch.distributed.Store`), by its name

@@ -10,7 +10,7 @@ from ferrule_lint.facts.stated import stated
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import special_methods
-from ferrule_lint.semantics.control import needed
+from ferrule_lint.semantics.control import beside_all, needed
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.batch_fields import (
     absent_from_sample,
@@ -174,6 +174,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         formulas, values = both_ends.taken_together(frame, expr.values, formulas, values)
         formulas = _beside_agreed_flag(formulas, values)
     formulas, values = both_ends.lacked(frame, expr, formulas, values)
+    formulas, values = beside_all.told_by_all(frame, expr, formulas, values)
     formulas = given_rank.taken_for_granted(frame, expr.op, expr.values, formulas)
     meant = _parts_members(formulas) and (
         named_members.names_each(expr.op, [kept_tests.spelled_out(frame, v) for v in expr.values])

@@ -20,7 +20,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING, entered_
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import NUMBERED, UNKNOWN, Divergence, Value, of_entries, worse
 from ferrule_lint.semantics.domain.trace import Event, every_event, every_term
-from ferrule_lint.semantics.project.sent_round import sends_its_result, stores_its_result
+from ferrule_lint.semantics.project.sent_round import returns_what_it_sends, sends_its_result, stores_its_result
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -133,7 +133,7 @@ def _sent_by_one(frame: Frame, result: Value) -> Value:
         return result
     if frame.analysis.bodies.once(stores_its_result, function.body):
         return UNKNOWN
-    if not frame.analysis.bodies.once(sends_its_result, function.body):
+    if not any(frame.analysis.bodies.once(sends, function.body) for sends in (sends_its_result, returns_what_it_sends)):
         return result
     sent = [e for e in every_event(tuple(frame.terms)) if e.op.startswith("broadcast")]
     return cleanse(result, NO_AXES.union(*(e.axes for e in sent))) if sent else result
