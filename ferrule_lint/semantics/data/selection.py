@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import lengths
 from ferrule_lint.semantics.data.batch_fields import is_uneven_later
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import numbers
@@ -45,6 +46,9 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         index = frame.eval(expr)
     if type(expr) is f.Const or (type(expr) is f.Op and expr.kind == "Slice"):
         return None
+    uneven = base.shape is not None or bool(base.shape_deps) or _is_uneven(index)
+    if uneven and lengths.picks_in_full(frame, expr, e.pos):
+        return Selected(None, NO_DEPS)
     if index.length is not None and (index.container or type(definition(frame, expr)) is f.Comprehension):
         note = f"`{shown(e)}` keeps as many items as there are in `{shown(expr)}`"
         return Selected(index.length.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
@@ -64,6 +68,12 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         note = f"`{shown(e)}` keeps as many items as the local data says"
         return Selected(index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
     return Selected(None, by_content(index)) if index.deps else None
+
+
+def _is_uneven(index: Value) -> bool:
+    """Whether an index may pick another number of items on each rank."""
+    known = index.shape or index.length or index.divergence or index.data
+    return known is not None or bool(index.shape_deps) or any(how in (SELECTS, OBSERVED) for _, how in index.deps)
 
 
 def _turned(expr: f.Expr) -> f.Expr:
