@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.sources.rank_axes import is_world_size
@@ -52,16 +53,26 @@ def asks_for_members(frame: Frame, test: f.Expr) -> bool:
     rank, sizes, unknown = _rank_in(frame, test)
     if not rank:
         return False
+    lists = [name for name in unknown if name in _looked_in(test)]
+    numbers = [name for name in unknown if name not in lists]
+    if max(len(lists), len(numbers)) > len(_STAND_INS[0]):
+        return False
     for function, call in made:
-        if unknown and function is not frame.function:
+        if function is not frame.function and not all(_is_of_class(frame, function, name) for name in unknown):
             continue  # another function may mean something else by the name
         body = function.body if function is not None else frame.module.body
         listed = next((value for name, value in call.keywords if name == "ranks"), call.args[0] if call.args else None)
-        tried = [
-            {**sizes, **dict(zip(unknown, numbers, strict=False))} for numbers in (_STAND_INS if unknown else ((),))
+        tried: list[_Known] = [
+            {
+                **sizes,
+                **{name: number for name, number in zip(numbers, single, strict=False)},
+                **{name: listing for name, listing in zip(lists, several, strict=False)},
+            }
+            for single, several in zip(_STAND_INS, _LISTED, strict=True)
         ]
         if listed is not None and all(
-            _lets_in_members(_Listing(frame, body, known), listed, test, rank) for known in tried
+            _lets_in_members(_Listing(frame, body, known), listed, test, rank)
+            for known in (tried if unknown else tried[:1])
         ):
             return True
     return False
@@ -69,6 +80,22 @@ def asks_for_members(frame: Frame, test: f.Expr) -> bool:
 
 #: numbers that are tried for those of which nothing is known but their names, in the list and in the test
 _STAND_INS = ((5, 11), (12, 3))
+#: the same for those in which a test looks for the rank: `rank in workers`
+_LISTED = ((frozenset({6, 7, 19}), frozenset({23, 24})), (frozenset({4, 30}), frozenset({8, 9, 40})))
+#: a number, or several in a list of which nothing is known but its name
+_Known: TypeAlias = Mapping[str, int | frozenset[int]]
+
+
+def _looked_in(test: f.Expr) -> set[str]:
+    """The lists of which a test asks whether the rank is in them."""
+    compared = (part for part in nodes(test, f.Compare) if part.ops in (("in",), ("not in",)))
+    return {render(part.rights[0]) for part in compared}
+
+
+def _is_of_class(frame: Frame, function: FunctionInfo | None, name: str) -> bool:
+    """Whether a place is an attribute that means the same in another method of the class: `self.workers`."""
+    own = frame.function.owner if frame.function is not None else None
+    return "." in name and function is not None and own is not None and function.owner == own
 
 
 def _lets_in_members(there: _Listing, listed: f.Expr, test: f.Expr, rank: str) -> bool:
@@ -84,17 +111,28 @@ class _Listing(NamedTuple):
 
     frame: Frame
     body: f.Body
-    known: Mapping[str, int]
+    known: _Known
 
     def numbers(self, exprs: Iterable[f.Expr]) -> dict[str, int]:
         """The numbers in some expressions, as far as they are known."""
         found: dict[str, int] = {}
         for node in (leaf for expr in exprs for leaf in _leaves(expr)):
             number = _number_of(self.frame, self.body, node)
-            number = self.known.get(render(node)) if number is None else number
+            known = self.known.get(render(node))
+            number = known if number is None and type(known) is int else number
             if number is not None:
                 found[render(node)] = number
         return found
+
+    def stands_for(self, place: str) -> set[int] | None:
+        """What is tried for a list of which nothing is known, also by the name that an attribute was set to."""
+        for name, known in self.known.items():
+            if type(known) is frozenset and (name == place or place in map(place_name, self.held(name))):
+                return set(known)
+        return None
+
+    def held(self, place: str) -> list[f.Expr]:
+        return self.frame.analysis.bodies.given(self.body, place)
 
 
 def _made(frame: Frame) -> list[tuple[FunctionInfo | None, f.Call]]:
@@ -128,12 +166,11 @@ def _rank_in(frame: Frame, test: f.Expr) -> tuple[str, dict[str, int], tuple[str
         divergence = frame.eval(node).divergence if type(node) is not f.Call or not node.args else None
         if divergence is not None and divergence.kind == "rank" and divergence.axes == WORLD:
             ranks.append(text)
-        elif divergence is None and type(node) is f.Name:
+        elif divergence is None and (type(node) is f.Name or (place_name(node) and text in _looked_in(test))):
             unknown.append(text)
         else:
             return "", {}, ()
-    fits = len(ranks) == 1 and len(unknown) <= len(_STAND_INS[0])
-    return (ranks[0], sizes, tuple(unknown)) if fits else ("", {}, ())
+    return (ranks[0], sizes, tuple(unknown)) if len(ranks) == 1 else ("", {}, ())
 
 
 def _number_of(frame: Frame, body: f.Body, node: f.Expr, depth: int = 0) -> int | None:
@@ -169,7 +206,7 @@ def _leaves(expr: f.Expr) -> Iterator[f.Expr]:
         yield expr
 
 
-def _value(expr: f.Expr, known: dict[str, int]) -> int | None:
+def _value(expr: f.Expr, known: _Known) -> int | None:
     """A number, or what a test says as one; None where it cannot be told. `known`: numbers by the texts of places."""
     if type(expr) is f.Const:
         return int(expr.text) if expr.text.isdigit() else None
@@ -185,10 +222,11 @@ def _value(expr: f.Expr, known: dict[str, int]) -> int | None:
         return None if fails or left is None or right is None else _NUMBERS[expr.kind](left, right)
     if type(expr) is f.Compare:
         return _compared(expr, known)
-    return known.get(render(expr))
+    number = known.get(render(expr))
+    return number if type(number) is int else None
 
 
-def _compared(expr: f.Compare, known: dict[str, int]) -> bool | None:
+def _compared(expr: f.Compare, known: _Known) -> bool | None:
     left = _value(expr.left, known)
     for op, right in zip(expr.ops, expr.rights, strict=True):
         if left is None:
@@ -198,6 +236,9 @@ def _compared(expr: f.Compare, known: dict[str, int]) -> bool | None:
             if None in among or len(expr.ops) > 1:
                 return None
             return (left in among) is (op == "in")
+        several = known.get(render(right))
+        if op in ("in", "not in") and type(several) is frozenset and len(expr.ops) == 1:
+            return (left in several) is (op == "in")
         number = _value(right, known)
         if op not in _ORDERS or number is None:
             return None
@@ -212,14 +253,16 @@ def _members(there: _Listing, listed: f.Expr, depth: int = 0) -> set[int] | None
     if depth > _DEEPEST:
         return None
     if type(listed) is f.Name or type(listed) is f.Attr:
-        held = there.frame.analysis.bodies.given(there.body, place_name(listed))
-        return _members(there, held[0], depth + 1) if len(held) == 1 else None
+        held = there.held(place_name(listed))
+        members = _members(there, held[0], depth + 1) if len(held) == 1 else None
+        return there.stands_for(place_name(listed)) if members is None else members
     if type(listed) is f.Op and listed.kind == "Add":  # `[0] + list(range(n, world_size))`
         parts = [_part(there, part, depth) for part in listed.operands]
         return None if None in parts else set[int]().union(*(part for part in parts if part is not None))
     if type(listed) is f.Sequence:
-        numbers = [number for e in listed.elements if (number := _value(e, {})) is not None]
-        return set(numbers) if len(numbers) == len(listed.elements) and len(numbers) > 1 else None
+        several = [_part(there, e, depth) for e in listed.elements]
+        alone = len(several) == 1 or None in several
+        return None if alone else set[int]().union(*(part for part in several if part is not None))
     if type(listed) is f.Comprehension:
         return _filtered(there, listed, depth)
     if type(listed) is not f.Call or listed.keywords:
@@ -248,11 +291,14 @@ def _is_size(frame: Frame, body: f.Body, node: f.Expr) -> bool:
 
 
 def _part(there: _Listing, listed: f.Expr, depth: int) -> set[int] | None:
-    """The ranks of a list that is put together with others, which may hold one."""
-    if type(listed) is f.Sequence and len(listed.elements) == 1:
-        number = _value(listed.elements[0], {})
-        return None if number is None else {number}
-    return _members(there, listed, depth + 1)
+    """The ranks of a list that is put together with others, which may hold one: `[0] + workers`, `[0, *workers]`."""
+    if type(listed) is f.Starred:
+        return _members(there, listed.value, depth + 1)
+    if type(listed) is f.Sequence and len(listed.elements) != 1:
+        return _members(there, listed, depth + 1)
+    one = listed.elements[0] if type(listed) is f.Sequence else listed
+    number = _value(one, there.numbers((one,))) if type(one) is not f.Starred else None
+    return _members(there, listed, depth + 1) if number is None else {number}
 
 
 def _filtered(there: _Listing, listed: f.Comprehension, depth: int) -> set[int] | None:
