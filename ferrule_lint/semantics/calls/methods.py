@@ -287,7 +287,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         unordered=added.unordered if whole else None,
         element_types=added.types | (added.element_types if whole else NOTHING),
         holds=added.holds if whole else added.external,
-        uneven_last=added.shape is not None,  # each item has a size of its own
+        # each item has a size of its own; how many rows there are is how many items are put in: `kept.extend(x[mask])`
+        uneven_last=added.shape is not None and (last_name(e.func) != "extend" or added.container or added.uneven_last),
     )
     adds_one = last_name(e.func) == "add" and len(e.args) == 1
     if adds_one and (known.container or own_keys.begun_empty(frame, place, e.args[0])):
@@ -376,7 +377,8 @@ def _put_in(
         if item.divergence is not None and item.divergence.kind in ("data", "host"):
             data = worse(data, item.divergence)
     if method in ("append", "extend") and not of_numbers and (own := only(added.deps, FLOWS, FLOWS)):
-        added = added._replace(shape_deps=added.shape_deps | own, uneven_last=True)  # of what size callers know
+        rows = method == "extend" and added.shape is not None and not added.uneven_last  # `kept.extend(x[mask])`
+        added = added._replace(shape_deps=added.shape_deps | own, uneven_last=not rows)  # of what size callers know
     order = None
     if (known.container or passed) and not of_numbers:
         order = added.unordered or round_order(frame, pos, place)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import by_number, own_sizes
+from ferrule_lint.semantics.data import by_number, lengths, own_sizes
 from ferrule_lint.semantics.data.batch_fields import is_uneven_later
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import numbers
@@ -46,6 +46,9 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         index = frame.eval(expr)
     if type(expr) is f.Const or (type(expr) is f.Op and expr.kind == "Slice"):
         return None
+    uneven = base.shape is not None or bool(base.shape_deps) or _is_uneven(index)
+    if uneven and lengths.picks_in_full(frame, expr, e.pos):
+        return Selected(None, NO_DEPS)
     selected = _of_items(frame, e, expr, base, index)
     return None if selected is not None and by_number.is_one(frame, expr, index) else selected
 
@@ -81,6 +84,12 @@ def _is_item_of_list(frame: Frame, expr: f.Expr) -> bool:
         return False
     made = definition(frame, expr.base)
     return type(made) is f.Sequence or (type(made) is f.Comprehension and made.kind == "list")
+
+
+def _is_uneven(index: Value) -> bool:
+    """Whether an index may pick another number of items on each rank."""
+    known = index.shape or index.length or index.divergence or index.data
+    return known is not None or bool(index.shape_deps) or any(how in (SELECTS, OBSERVED) for _, how in index.deps)
 
 
 def _turned(expr: f.Expr) -> f.Expr:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk, way_to
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import cutting, filling, flat, layout, rejoined
+from ferrule_lint.semantics.data import cutting, fillers, filling, flat, layout, rejoined
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.dependences import (
@@ -209,6 +209,8 @@ def _is_rest(frame: Frame, size: f.Expr) -> bool:
     if type(size) is f.Sequence:
         return any(_is_rest(frame, s) for s in size.elements)
     size = size if "pad" in last_name(size) else definition(frame, size)
+    if (found := fillers.lacked(frame, size)) is not None:  # `max(n - len(x), 0)`
+        size = f.Op("Sub", found)
     return ((type(size) is f.Op and size.kind == "Sub") or "pad" in last_name(size)) and not _rounds_up(size)
 
 

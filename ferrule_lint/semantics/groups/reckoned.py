@@ -114,7 +114,7 @@ class Reckoner:
         if type(e) is f.Op:
             return self._operator(scope, e, loop, depth)
         if type(e) is f.Sequence:
-            return _all([self._value(scope, part, loop, depth) for part in e.elements])
+            return self._display(scope, e, loop, depth)
         if type(e) is f.Comprehension:
             return self._comprehension(scope, e, loop, depth)
         if type(e) is f.Subscript:
@@ -125,14 +125,27 @@ class Reckoner:
             return found
         return self._leaf(scope, e, loop, depth)
 
+    def _display(self, scope: Scope, e: f.Sequence, loop: Mapping[str, Result], depth: int) -> Result | None:
+        """`[0, n - 1]`, `[first, *workers]`"""
+        found: list[Result] = []
+        for part in e.elements:
+            if type(part) is f.Starred:
+                several = _as_list(self._value(scope, part.value, loop, depth))
+                if several is None:
+                    return None
+                found += several
+            elif (value := self._value(scope, part, loop, depth)) is not None:
+                found.append(value)
+            else:
+                return None
+        return found
+
     def _test(self, scope: Scope, e: f.Expr, loop: Mapping[str, Result], depth: int) -> int | None:
         value = self._value(scope, e, loop, depth)
         return None if isinstance(value, Unknown | list) else value
 
     def _operator(self, scope: Scope, e: f.Op, loop: Mapping[str, Result], depth: int) -> Result | None:
         values = [self._value(scope, part, loop, depth) for part in e.operands]
-        if len(values) == 1 and e.kind == "Starred":
-            return values[0]
         left, right = values if len(values) == 2 else (None, None)
         if isinstance(left, list) or isinstance(right, list):
             left, right = _as_list(left), _as_list(right)
@@ -189,7 +202,8 @@ class Reckoner:
             return None
         first = values[0]
         if name in _LISTS or name == "int":
-            return first if len(values) == 1 and isinstance(first, list) is (name != "int") else None
+            one = _as_list(first) if name in _LISTS else first
+            return one if len(values) == 1 and isinstance(one, list) is (name != "int") else None
         if name in _OF_LIST:
             plain = [n for n in first if isinstance(n, int)] if isinstance(first, list) else []
             return _OF_LIST[name](plain) if plain and len(values) == 1 else None
@@ -313,11 +327,6 @@ def _as_list(value: Result | None) -> list[Result] | None:
     if isinstance(value, Unknown):
         return [value + 0, value + 2, value + 7]
     return value if isinstance(value, list) else None
-
-
-def _all(values: list[Result | None]) -> Result | None:
-    found = [value for value in values if value is not None]
-    return found if len(found) == len(values) else None
 
 
 def _returned(scope: Scope) -> Iterator[tuple[Scope, f.Expr, int | None]]:

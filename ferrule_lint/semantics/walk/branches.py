@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, walk
-from ferrule_lint.semantics.data import by_lot, exchanged, remainders, shares
+from ferrule_lint.semantics.data import by_lot, exchanged, lengths, remainders, shares
 from ferrule_lint.semantics.domain.conditions import TRUE, Formula, deps_of, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
@@ -27,6 +27,7 @@ from ferrule_lint.semantics.walk import (
     left_early,
     made_under,
     peers,
+    sizing,
     told_by_hand,
     wrapped_under,
 )
@@ -123,6 +124,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         counters.stepped_alone(frame, s, formula, body_env, saved)
         counters.cut_alone(frame, s, formula, body_env, saved)
         remainders.made_up_for(frame, s, body_env)
+        _of_one_length(frame, s, body_env)
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
         made_under.note(frame, made)
     elif not ends(body):
@@ -132,6 +134,18 @@ def if_statement(frame: Frame, s: f.If) -> None:
     by_lot.loaders_of_branch(frame, formula, s)
     if tested.agreed and s.body and type(s.body[-1]) is f.Raise:
         exchanged.settled(frame)
+
+
+def _of_one_length(frame: Frame, s: f.If, body_env: Env) -> None:
+    """`if len(x) < n: x = cat([x, zeros(n - len(x))])` of what has been cut to `n`, or is cut in the other arm."""
+    envs = (body_env, frame.env)
+    differing = {
+        p for env in envs for p, v in env.items() if v.padded or v.shape or v.length or v.shape_deps or v.length_deps
+    }
+    for place in lengths.after_test(frame, s, differing) if differing else ():
+        for env in envs:
+            if (known := env.get(place)) is not None and not known.uneven_last:
+                env[place] = sizing.of_one_size(known)
 
 
 def _is_of_one_size(frame: Frame, written: f.Expr, test: f.Expr, tested: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.data import put_together
+from ferrule_lint.semantics.data import lengths, put_together
 from ferrule_lint.semantics.data.ordering import made_set
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.targets import (
     PartialTarget,
     is_collective,
 )
+from ferrule_lint.semantics.domain.text import position
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources.setting_names import is_name
 from ferrule_lint.semantics.walk.frame import Frame
@@ -35,6 +36,8 @@ def sequence(frame: Frame, e: f.Sequence) -> Value:
     if items is not None and not _few_items(values):
         items = None
     slots, longer = put_together.of_list(e, values)
+    if longer is not None and lengths.is_filled(frame, e.elements, position(e)):  # `[*ids[:n], *[0] * (n - len(ids))]`
+        longer = None
     return _holding(frame, values, joined)._replace(
         items=items,
         length=longer,

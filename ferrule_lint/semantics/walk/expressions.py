@@ -12,9 +12,11 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
 from ferrule_lint.semantics.data import (
     by_lot,
+    fillers,
     filling,
     filters,
     iteration,
+    lengths,
     number_types,
     products,
     put_together,
@@ -35,7 +37,7 @@ from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import blocks, places
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
-from ferrule_lint.semantics.walk import attributes, begun_later, wrapped_under
+from ferrule_lint.semantics.walk import attributes, begun_later, sizing, wrapped_under
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.comprehensions import comprehension
 from ferrule_lint.semantics.walk.displays import dict_display, sequence, set_display
@@ -208,6 +210,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
         for whole, added in itertools.permutations(e.operands, 2):
             if place := filling.counted_as(whole):
                 value = filling.with_added(frame, value, added, place)
+        if value.length or value.length_deps or value.shape:
+            value = _filled_up(frame, e, value)
     if e.kind in ("Mult", "Sub") and shares.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
     if e.kind in ("Mod", "FloorDiv", "Div") and any(how == EMPTY for _, how in value.deps):
@@ -226,6 +230,17 @@ def _op(frame: Frame, e: f.Op) -> Value:
     if e.kind == "Capture":
         return value._replace(uniform=False, divergence=None)
     return value
+
+
+def _filled_up(frame: Frame, e: f.Op, value: Value) -> Value:
+    """`ids[:n] + [0] * (n - len(ids))`: as many as the number says."""
+    lists = any(True for operand in e.operands for _ in fillers.times(operand))
+    if not lists or not lengths.is_filled(frame, e.operands, position(e)):
+        return value
+    cut = [o.base for o in e.operands if type(o) is f.Subscript and fillers.end_of(o.index) is not None]
+    if any(frame.ask(base).shape is None for base in cut):  # `ids[:k] + [0] * (n - k)`
+        value = value._replace(shape=None, shape_deps=NO_DEPS)
+    return filling.filled_up(value)
 
 
 _PATH = "pathlib.Path"
@@ -309,7 +324,14 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
             )
         )  # fmt: skip
     merged = by_lot.loader_of_arms(frame, formula, e.body, e.orelse, merge_arms(formula, body, orelse))
+    if _is_uneven(merged) and lengths.of_arms(frame, e):
+        merged = sizing.of_one_size(merged)
     return wrapped_under.met(frame, formula, body, orelse, merged)
+
+
+def _is_uneven(value: Value) -> bool:
+    known = value.padded or value.length or value.length_deps
+    return bool(known or (not value.uneven_last and (value.shape or value.shape_deps)))
 
 
 #: how each kind of expression is evaluated

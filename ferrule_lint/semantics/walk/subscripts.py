@@ -9,13 +9,25 @@ from ferrule_lint.semantics.data import (
     batch_fields,
     by_lot,
     cutting,
+    lengths,
     looked_up,
     own_records,
     sample_fields,
     selection,
     shares,
 )
-from ferrule_lint.semantics.domain.dependences import DEALT, ENTERED, FLOWS, NO_DEPS, NOTHING, OBSERVED, only, without
+from ferrule_lint.semantics.domain.dependences import (
+    DEALT,
+    ENTERED,
+    FLOWS,
+    NO_DEPS,
+    NOTHING,
+    OBSERVED,
+    SIZED,
+    only,
+    recast,
+    without,
+)
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
@@ -183,18 +195,25 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         return Value(uniform=True)
     if type(e.index) is f.Op and e.index.kind == "Slice":
         leading = e.index.operands[0] == f.Const("None")
-        lengths = base.length_deps
+        deciding = base.length_deps
         if dealt and shares.deals_out(frame, e.base, e.index):
-            lengths |= dealt
+            deciding |= dealt
         uneven = value.shape if not base.uneven_last else None
-        alike = bool(base.length or lengths or uneven) and shares.cut_alike(frame, e.index)
-        if alike and uneven is not None:
+        by_caller = not base.uneven_last and bool(value.shape_deps)
+        alike = bool(base.length or deciding or uneven) and shares.cut_alike(frame, e.index)
+        if (
+            not alike
+            and bool(base.length or deciding or uneven or by_caller or base.padded)
+            and lengths.is_cut_in_full(frame, e)
+        ):
+            alike, value = True, value._replace(padded=None, deps=recast(value.deps, SIZED, FLOWS))
+        if alike and (uneven is not None or by_caller):
             value = value._replace(shape=None, shape_deps=NO_DEPS)
         return _some_of(value, base)._replace(
             unordered=base.unordered,
             in_order=base.in_order,
             length=None if alike else base.length,
-            length_deps=NO_DEPS if alike else lengths,
+            length_deps=NO_DEPS if alike else deciding,
             external=base.external if base.external == batch_fields.SIZE and leading else None,
             multiple=shares.cut_to_multiple(frame, e.base, e.index),
         )
