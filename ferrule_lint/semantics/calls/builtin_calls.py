@@ -127,6 +127,7 @@ _UNIFORM = frozenset(
 
 _PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "tqdm.tqdm", "tqdm",
                       "tqdm.auto.tqdm", "itertools.chain", "itertools.batched", "collections.OrderedDict",
+                      "more_itertools.chunked", "more_itertools.batched", "more_itertools.ichunked",
                       "typing.cast", "collections.deque", "bytearray", "memoryview",
                       "numpy.frombuffer"})  # fmt: skip
 

@@ -31,7 +31,7 @@ def islice(frame: Frame, arguments: Arguments) -> Value:
     items, counts = _handed_on(arguments), arguments.positional[1:]
     if len(counts) == 1 and counts[0].agreed:
         return items._replace(length=None)  # as many as all ranks have
-    if len(counts) == 3 and counts[1].const == "None" and counts[2].world_size:
+    if len(counts) == 3 and counts[1].const == "None":
         rank = counts[0].divergence
         if items.multiple or rank is None or rank.kind != "rank":
             return items

@@ -351,12 +351,18 @@ def is_multiple(frame: Frame, expr: f.Op, values: list[Value]) -> bool:
 
 def steps_evenly(frame: Frame, start: f.Expr, stop: f.Expr, step: f.Expr) -> bool:
     """Whether steps of a size come to a stop in as many rounds from wherever they begin below that size: the stop is a
-    product with the step in it (`range(rank, rounds * n, n)`). What is worked out may be further up."""
+    product with the step in it (`range(rank, rounds * n, n)`), or less what is left over of such steps
+    (`range(rank, count - count % n, n)`). What is worked out may be further up."""
     if type(definition(frame, start)) is f.Op:
         return False
     while type(stop := definition(frame, stop)) is f.Call and last_name(stop.func) == "int" and len(stop.args) == 1:
         stop = stop.args[0]
-    return type(stop) is f.Op and stop.kind == "Mult" and any(_same(part, step) for part in stop.operands)
+    if type(stop) is not f.Op or len(stop.operands) != 2:
+        return False
+    left_over = definition(frame, stop.operands[1])
+    if stop.kind == "Sub" and type(left_over) is f.Op and left_over.kind == "Mod":
+        return _same(left_over.operands[-1], step)
+    return stop.kind == "Mult" and any(_same(part, step) for part in stop.operands)
 
 
 def cut_to_multiple(frame: Frame, base: f.Expr, index: f.Op) -> bool:

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member, member, worse
 from ferrule_lint.semantics.domain.reach import reach_of
 from ferrule_lint.semantics.domain.targets import MethodTarget
+from ferrule_lint.semantics.domain.text import variables
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo, by_id
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
@@ -231,6 +232,10 @@ class Holders:
             statement = c.attributes.get(name)
             if statement is not None and statement.value is not None:
                 frame = Frame(self._analysis, c.module, light=1)
+                for other in sorted(variables(statement.value) & c.attributes.keys() - {name}):
+                    stated_there = c.attributes[other].value
+                    if stated_there is not None and c.attributes[other].line < statement.line:
+                        frame.env[other] = frame.eval(stated_there)  # in the body of the class, further up
                 value = frame.eval(statement.value)
                 # a text says which of several things is meant, and is not set again
                 const = value.const if name.isupper() and (value.const or "")[:1] in ("'", '"') else None

@@ -206,6 +206,7 @@ def while_loop(frame: Frame, s: f.While) -> None:
     grown.counted_up(frame, s)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     yielding.in_rounds(frame, s, turned.formula)
+    yielding.in_slices(frame, s)
     late = out_of_time.why(turned.body, turned.formula)
     if turned.body:
         loop = _while_term(frame, s, turned, pos)

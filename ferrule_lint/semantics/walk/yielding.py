@@ -1,5 +1,6 @@
 """Generators that yield in rounds which a test ends: `while len(parts) >= n: yield parts[:n]`, as often as the test
-holds, and `yield item` with `if time.time() > end: return` behind it.
+holds, and `yield item` with `if time.time() > end: return` behind it; `while batch := list(islice(rows, n)): yield
+batch`, as often as there are rows.
 """
 
 from __future__ import annotations
@@ -7,10 +8,11 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.conditions import Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import Deps
-from ferrule_lint.semantics.domain.lattice import Divergence, worse
-from ferrule_lint.semantics.domain.text import position
+from ferrule_lint.semantics.domain.lattice import Divergence, rounds_of, worse
+from ferrule_lint.semantics.domain.text import last_name, position
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -25,6 +27,17 @@ def in_rounds(frame: Frame, s: f.While, test: Formula) -> None:
     if (why is None and not deps) or not any(type(node) is f.Yield for node in walk(s.body)):
         return
     _note(frame, why, deps, position(s.test), "yields as often as this holds for what this rank has")
+
+
+def in_slices(frame: Frame, s: f.While) -> None:
+    """What decides how often a loop of a generator yields that takes several items at once, while there are any."""
+    if frame.function is None or not frame.function.is_generator or not nodes(s.body, f.Yield):
+        return
+    for call in nodes((s.test, s.body), f.Call):
+        if last_name(call.func) == "islice" and len(call.args) == 2 and type(call.args[0]) is f.Name:
+            rows = frame.ask(call.args[0])
+            _note(frame, rounds_of(rows), length_deps(rows), call.pos, "yields as long as this rank has items")
+            return
 
 
 def at_exit(frame: Frame, s: f.Break | f.Return) -> None:
