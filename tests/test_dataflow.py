@@ -74,6 +74,7 @@ SECTIONS = [section for path in sorted(FOLDER.glob("*.md")) for section in read_
 def test_section(section, tmp_path):
     report = lint_source(section.files, tmp_path)
     assert not report.errors
+    assert not [what for what in report.statistics if "too deep" in what]
     difference = compare(report, expected_marks(section.files))
     assert not difference, f"{section.document}.md:{section.line}{difference}"
     revealed = expected_reveals(section)

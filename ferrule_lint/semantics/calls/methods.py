@@ -237,6 +237,9 @@ _TRANSPARENT = frozenset(
         "npu",
         "bitwise_not",
         "type_as",
+        "iterrows",
+        "itertuples",
+        "reset_index",
     ]
 )
 

@@ -13,7 +13,7 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.dependences import DATA, FLOWS, ITEM, MADE, NO_DEPS, OBSERVED, SELECTS, Deps, only
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, shown
+from ferrule_lint.semantics.domain.text import last_name, root_name, shown, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -143,8 +143,12 @@ def _is_selected(frame: Frame, expr: f.Expr, value: Value) -> bool:
         return last_name(made.func) in _SELECTING and not by_number.in_each_dimension(frame, made)
     if type(made) is not f.Subscript or type(made.index) is f.Const or _is_slice(made.index):
         return False
+    if type(made.index) is f.Compare:
+        return True
+    if root_name(expr) in variables(made.index):
+        return False  # asked of it as it is now, the index would ask for itself again: `kept = kept[kept.argsort()]`
     index = frame.ask(made.index)
-    return index.boolean or index.shape is not None or type(made.index) is f.Compare
+    return index.boolean or index.shape is not None
 
 
 #: what hands back as many items of a tensor as its content says, in a tensor

@@ -153,6 +153,9 @@ def _spreads_rest(lower: f.Expr, upper: f.Expr, number: f.Expr) -> bool:
 def _returned(body: f.Body) -> tuple[f.Expr | None, dict[str, f.Expr]]:
     """What a function hands back at its end, and what is assigned to its names once."""
     assigned: dict[str, f.Expr] = {}
+    around = body[-1] if body else None
+    if (type(around) is f.With or (type(around) is f.Try and not around.handlers)) and around.body:
+        body = (*body[:-1], *around.body)  # in a block that is gone through in any case
     for s in body:
         if type(s) is f.Assign and len(s.targets) == 1 and type(s.targets[0]) is f.Name and s.value is not None:
             assigned[s.targets[0].id] = s.value

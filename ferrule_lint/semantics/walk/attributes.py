@@ -55,6 +55,7 @@ _UNIFORM_ATTRIBUTES = frozenset(
         "type",
     ]
 )
+_ROWS = frozenset({"iloc", "loc"})
 _MOST_CLASSES = 8
 #: class methods of library modules that make an instance
 
@@ -68,6 +69,8 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
     base = frame.eval(e.base)
     if base.external == IN_DDP:
         frame.in_ddp |= {place_name(e.base)}
+    if e.attr in _ROWS and not base.types and base.target is None:
+        return base  # of a table: the same rows, by their numbers
     target = base.target
     if target is not None:
         if type(target) is ModuleTarget:
