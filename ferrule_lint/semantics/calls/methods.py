@@ -20,6 +20,7 @@ from ferrule_lint.semantics.data import (
     filters,
     grouping,
     layout,
+    lengths,
     put_together,
 )
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
@@ -307,6 +308,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         known = known._replace(unordered=None)
     extends = last_name(e.func) == "extend" and len(e.args) == 1
     evened = filling.with_added(frame, UNKNOWN, e.args[0], place) if extends else UNKNOWN
+    if extends and not evened.filled and type(e.func) is f.Attr and (known.length or known.length_deps):
+        evened = evened._replace(filled=lengths.is_filled(frame, (e.func.base, e.args[0]), e.pos))
     filled(frame, place, known, added, e.pos, last_name(e.func), _slots(e, known, arguments), of_numbers, evened.filled)
     if evened.multiple:
         frame.env[place] = frame.env[place]._replace(multiple=True)

@@ -7,13 +7,15 @@ cuts, what the test has found too short, or too long, leaves what the other arm 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, statements, told_parts
+from ferrule_lint.facts.walk import blocks, nodes, statements, told_parts
 from ferrule_lint.semantics.data import fillers
 from ferrule_lint.semantics.data.fillers import end_of
+from ferrule_lint.semantics.domain.assigned import by_place
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, variables
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ _PLACES = frozenset({"randperm", "arange", "permutation", "range"})
 _GROW, _TAKE = frozenset({"append", "extend", "insert", "+="}), frozenset({"pop", "remove", "clear"})
 #: expressions and names that are followed behind one another
 DEEPEST = 10
+#: statements that are looked at for one question
+_MOST_STATEMENTS = 24
 
 Way: TypeAlias = Sequence[tuple[f.Body, int]]
 
@@ -191,31 +195,50 @@ class Asked(NamedTuple):
 
     def _counts(self, number: f.Expr, place: str, test: f.Expr) -> bool:
         """Whether a number is how many items a place has where a test stands: nothing may have been put there since."""
-        asked = fillers.sized(number)
-        if asked is not None:
-            return place_name(asked) == place
-        if type(number) is not f.Name:
+        pos, asked = position(test), fillers.sized(number)
+        if pos is None:
             return False
-        bodies, body, pos = self.frame.analysis.bodies, body_of(self.frame), position(test)
-        counting = bodies.assigning(body, number.id)
-        if len(counting) != 1 or counting[0].value is None or pos is None:
+        bodies, body, line = self.frame.analysis.bodies, body_of(self.frame), pos[0]
+        if asked is None and type(number) is f.Name:
+            counting = bodies.assigning(body, number.id)
+            if len(counting) == 1 and counting[0].value is not None:
+                asked, line = fillers.sized(counting[0].value), counting[0].line
+        counted = place_name(asked)
+        if not counted or counted == place:
+            return bool(counted) and not self._is_set(place, line, pos[0])
+        made = max((s for s in bodies.assigning(body, place) if s.line < line), key=lambda s: s.line, default=None)
+        if made is None or made.value is None or _as_long_as(made.value) != counted:
             return False
-        counted = fillers.sized(counting[0].value)
-        since = (s.line for s in bodies.assigning(body, place))
-        return place_name(counted) == place and not any(counting[0].line <= line < pos[0] for line in since)
+        return not self._is_set(counted, made.line, pos[0]) and not self._is_set(place, made.line + 1, pos[0])
+
+    def _is_set(self, place: str, since: int, until: int) -> bool:
+        """Whether something is put into a place on some lines, without the last one."""
+        lines = self.frame.analysis.bodies.once(_setting, body_of(self.frame)).get(place, [])
+        return any(since <= line < until for line in lines)
 
     # ------------------------------------------------------------------ statements
     def _before(self, way: Way, place: str, depth: int) -> bool:
+        looked_at = 0
         for level in range(len(way) - 1, -1, -1):
             block, i = way[level]
-            for at in range(i - 1, -1, -1):
+            for at in self._concerning(block, i, place):
+                looked_at += 1
                 said = self._said(block[at], place, (*way[:level], (block, at)), depth)
-                if said is not None:
-                    return said
+                if said is not None or looked_at > _MOST_STATEMENTS:
+                    return bool(said)
             said = self._entered(way[level - 1], block, place, way[:level]) if level else False
             if said is not None:
                 return said
         return False
+
+    def _concerning(self, block: f.Body, until: int, place: str) -> list[int]:
+        """The statements of a block in front of one of them that have to do with a place, its length or the number, the
+        last one first."""
+        bodies = self.frame.analysis.bodies
+        counting = bodies.once(_counting, body_of(self.frame)).get(place, [])
+        concerned = bodies.once(_concerned, block)
+        names = {place, *counting, *variables(self.number)}
+        return sorted({i for name in names for i in concerned.get(name, []) if i < until}, reverse=True)
 
     def _entered(self, around: tuple[f.Body, int], block: f.Body, place: str, way: Way) -> bool | None:
         """What is known of a place where a block begins, by the statement around it; None: go on in front of it."""
@@ -242,7 +265,7 @@ class Asked(NamedTuple):
         """The same at the end of a block; None if that says nothing of the place."""
         if block and type(block[-1]) in _LEAVE:
             return True
-        for i in range(len(block) - 1, -1, -1):
+        for i in self._concerning(block, len(block), place):
             said = self._said(block[i], place, (*way, (block, i)), depth)
             if said is not None:
                 return said
@@ -257,15 +280,22 @@ class Asked(NamedTuple):
                 if place_name(target) == place:
                     return self.of(s.value, way, depth + 1)
                 if type(target) is f.Sequence and place in map(place_name, target.elements):
+                    if type(s.value) is f.Sequence and len(s.value.elements) == len(target.elements):
+                        own = s.value.elements[[*map(place_name, target.elements)].index(place)]
+                        return self.of(own, way, depth + 1)
                     taken = type(s.value) is f.Call and last_name(s.value.func) in _ORDER
                     return taken and self.of(s.value, way, depth + 1)
         if type(s) is f.AugAssign and place_name(s.target) == place:
             return self._grown(s.value, way, depth) if s.op == "Add" else False
-        if type(s) is f.ExprStmt and type(s.value) is f.Call and type(s.value.func) is f.Attr:
-            method = s.value.func.attr if place_name(s.value.func.base) == place else ""
-            if method == "extend" and s.value.args:
-                return self._grown(s.value.args[0], way, depth)
-            return False if method in (_TAKE if self.least else _GROW) else None
+        called = _method_called(s)
+        if called is not None and place_name(called.base) == place:
+            given = s.value.args if type(s) is f.ExprStmt and type(s.value) is f.Call else ()
+            if called.attr == "extend" and given:
+                return self._grown(given[0], way, depth)
+            if called.attr in (_TAKE if self.least else _GROW):
+                return False
+        if type(s) is f.Delete and (place, "remove") in done_in((s,)):
+            return False if self.least else None
         if type(s) is f.Assert:
             return self._tells(s.test, True, place, way) or None
         if type(s) is f.If and (s.orelse or s.body):
@@ -321,6 +351,70 @@ class Asked(NamedTuple):
         return set().union(*(bodies.once(done_in, block) for block in blocks(s)))
 
 
+def _method_called(s: f.Stmt) -> f.Attr | None:
+    """`kept.pop` of `kept.pop()` and of `last = kept.pop()`."""
+    value = s.value if type(s) is f.ExprStmt or type(s) is f.Assign else None
+    return value.func if type(value) is f.Call and type(value.func) is f.Attr else None
+
+
+def _concerned(block: f.Body) -> dict[str, list[int]]:
+    """The statements of a block, by their numbers, that do something to each place, or ask something of it."""
+    found: list[tuple[str, int]] = []
+    for i, s in enumerate(block):
+        places = {place for place, _ in done_in((s,))}
+        for one in statements((s,)):
+            if type(one) is f.If or type(one) is f.While or type(one) is f.Assert:
+                places |= variables(one.test) | {place_name(n) for n in nodes(one.test, f.Attr)}
+        found += ((place, i) for place in places)
+    return by_place(found)
+
+
+def _counting(body: f.Body) -> dict[str, list[str]]:
+    """The names that are set to how many items each place has."""
+    return by_place(
+        (counted, target.id)
+        for s in statements(body)
+        if type(s) is f.Assign and s.value is not None and (counted := place_name(fillers.sized(s.value)))
+        for target in s.targets
+        if type(target) is f.Name
+    )
+
+
+def way_of(frame: Frame, pos: f.Pos | tuple[int, int] | None) -> Way:
+    """The blocks around a place, as `way_to` finds them, of a function that may be asked of often."""
+    found: list[tuple[f.Body, int]] = []
+    block: f.Body | None = body_of(frame) if pos is not None else None
+    while block and pos is not None:
+        i = bisect_right(frame.analysis.bodies.once(_lines, block), pos[0]) - 1
+        if i < 0:
+            break
+        found.append((block, i))
+        inner = [one for one in blocks(block[i]) if one and one[0].line <= pos[0]]
+        block = inner[-1] if inner else None
+    return found
+
+
+def _lines(block: f.Body) -> list[int]:
+    return [s.line for s in block]
+
+
+def _setting(body: f.Body) -> dict[str, list[int]]:
+    """The lines on which something is put into each place."""
+    return by_place((place, s.line) for s in statements(body) for place in _targets(s))
+
+
+def _as_long_as(expr: f.Expr) -> str:
+    """The place that has as many items as something made of it: `kept` for `kept[:, 1]`, `kept.clone()`."""
+    for _ in range(DEEPEST):
+        if type(expr) is f.Subscript and type(expr.index) is f.Sequence and expr.index.elements[:1] == (_ALL,):
+            expr = expr.base
+        elif type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in KEEP and not expr.args:
+            expr = expr.func.base
+        else:
+            break
+    return place_name(expr)
+
+
 def _parts_of(expr: f.Expr) -> Sequence[f.Expr]:
     """What is put together: `a + b`, `cat([a, b])`."""
     if type(expr) is f.Op and expr.kind == "Add":
@@ -337,8 +431,10 @@ def done_in(body: f.Body) -> frozenset[tuple[str, str]]:
         found.update((place, "=") for place in _targets(s))
         if type(s) is f.AugAssign:
             found.add((place_name(s.target), "+="))
-        elif type(s) is f.ExprStmt and type(s.value) is f.Call and type(s.value.func) is f.Attr:
-            found.add((place_name(s.value.func.base), s.value.func.attr))
+        elif type(s) is f.Delete:  # `del kept[n:]`
+            found.update((place_name(target.base), "remove") for target in s.targets if type(target) is f.Subscript)
+        if (called := _method_called(s)) is not None:
+            found.add((place_name(called.base), called.attr))
     return frozenset(found)
 
 

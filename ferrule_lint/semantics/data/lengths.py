@@ -17,11 +17,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, told_parts, way_to
-from ferrule_lint.semantics.data import fillers, shares
-from ferrule_lint.semantics.data.bounds import DEEPEST, KEEP, Asked, Way, body_of, done_in, kept_by
+from ferrule_lint.facts.walk import statements, told_parts
+from ferrule_lint.semantics.data import fillers, filling, shares
+from ferrule_lint.semantics.data.bounds import DEEPEST, KEEP, Asked, body_of, done_in, kept_by, way_of
 from ferrule_lint.semantics.data.fillers import end_of
-from ferrule_lint.semantics.domain.dependences import COUNTED, ITERATED, OBSERVED
+from ferrule_lint.semantics.domain.dependences import COUNTED, ITERATED, NO_DEPS, OBSERVED
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, variables
 
 if TYPE_CHECKING:
@@ -35,17 +36,31 @@ def is_cut_in_full(frame: Frame, e: f.Subscript) -> bool:
     """Whether `items[:n]` or `items[-n:]` is cut to as many items as every rank has."""
     number = end_of(e.index)
     return (
-        number is not None and _is_alike(frame, number) and _asked(frame, number, True).of(e.base, _way(frame, e.pos))
+        number is not None and _is_alike(frame, number) and _asked(frame, number, True).of(e.base, way_of(frame, e.pos))
     )
 
 
 def picks_in_full(frame: Frame, index: f.Expr, pos: f.Pos) -> bool:
     """Whether an index holds as many places on every rank: `torch.randperm(len(x))[:n]`, `x[:, 1].topk(n).indices`."""
-    way = _way(frame, pos)
+    way = way_of(frame, pos)
     return any(
         _is_alike(frame, number) and all(_asked(frame, number, side).of(index, way) for side in (True, False))
         for number in _numbers_of(frame, index)
     )
+
+
+def filled(frame: Frame, parts: Sequence[f.Expr], pos: f.Pos | None, value: Value) -> Value:
+    """What a list is that is put together of some parts: `ids[:n] + [0] * (n - len(ids))` has as many as `n` says."""
+    if not (value.length or value.length_deps or value.shape):
+        return value
+    if not any(True for part in parts for _ in fillers.times(fillers.meant(frame, part))):
+        return value
+    if not is_filled(frame, parts, pos):
+        return value
+    cut = [part.base for part in parts if type(part) is f.Subscript and end_of(part.index) is not None]
+    if any(frame.ask(base).shape is None for base in cut):  # `ids[:k] + [0] * (n - k)`
+        value = value._replace(shape=None, shape_deps=NO_DEPS)
+    return filling.filled_up(value)
 
 
 def is_filled(frame: Frame, parts: Sequence[f.Expr], pos: f.Pos | None) -> bool:
@@ -54,7 +69,7 @@ def is_filled(frame: Frame, parts: Sequence[f.Expr], pos: f.Pos | None) -> bool:
     for number, whole, cut in fillers.completed(frame, parts):
         at_hand = type(whole) is not f.Subscript or end_of(whole.index) is None
         if _is_alike(frame, number) and (
-            cut or at_hand or (pos is not None and _asked(frame, number, False).of(whole, _way(frame, pos)))
+            cut or at_hand or (pos is not None and _asked(frame, number, False).of(whole, way_of(frame, pos)))
         ):
             return True
     return False
@@ -62,7 +77,7 @@ def is_filled(frame: Frame, parts: Sequence[f.Expr], pos: f.Pos | None) -> bool:
 
 def of_arms(frame: Frame, e: f.IfExp) -> bool:
     """Whether both arms have one length: `cat([x, zeros(n - len(x))]) if len(x) < n else x[:n]`."""
-    way = _way(frame, e.pos)
+    way = way_of(frame, e.pos)
     return any(all(_asked(frame, n, side).of(e, way) for side in (True, False)) for n in _compared(frame, (e.test,)))
 
 
@@ -71,7 +86,7 @@ def after_test(frame: Frame, s: f.If, differing: set[str]) -> list[str]:
     bound = {place for place, how in done_in((s,)) if how == "="} & differing
     if not bound:
         return []
-    way = [*_way(frame, (s.line, s.column))]
+    way = [*way_of(frame, (s.line, s.column))]
     while way and way[-1][0][way[-1][1]] is not s:
         way.pop()
     tests = tuple(one.test for one in statements((s,)) if type(one) is f.If)
@@ -130,10 +145,6 @@ def _all_given(body: f.Body) -> dict[str, list[f.Expr]]:
                 if type(part) is f.Name and type(s) is f.Assign and s.value is not None:
                     found.setdefault(part.id, []).append(s.value)
     return found
-
-
-def _way(frame: Frame, pos: f.Pos | tuple[int, int] | None) -> Way:
-    return way_to(body_of(frame), pos) if pos is not None else ()
 
 
 def _is_alike(frame: Frame, number: f.Expr) -> bool:

@@ -12,7 +12,6 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
 from ferrule_lint.semantics.data import (
     by_lot,
-    fillers,
     filling,
     filters,
     iteration,
@@ -210,8 +209,7 @@ def _op(frame: Frame, e: f.Op) -> Value:
         for whole, added in itertools.permutations(e.operands, 2):
             if place := filling.counted_as(whole):
                 value = filling.with_added(frame, value, added, place)
-        if value.length or value.length_deps or value.shape:
-            value = _filled_up(frame, e, value)
+        value = lengths.filled(frame, e.operands, position(e), value)
     if e.kind in ("Mult", "Sub") and shares.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
     if e.kind in ("Mod", "FloorDiv", "Div") and any(how == EMPTY for _, how in value.deps):
@@ -230,17 +228,6 @@ def _op(frame: Frame, e: f.Op) -> Value:
     if e.kind == "Capture":
         return value._replace(uniform=False, divergence=None)
     return value
-
-
-def _filled_up(frame: Frame, e: f.Op, value: Value) -> Value:
-    """`ids[:n] + [0] * (n - len(ids))`: as many as the number says."""
-    lists = any(True for operand in e.operands for _ in fillers.times(operand))
-    if not lists or not lengths.is_filled(frame, e.operands, position(e)):
-        return value
-    cut = [o.base for o in e.operands if type(o) is f.Subscript and fillers.end_of(o.index) is not None]
-    if any(frame.ask(base).shape is None for base in cut):  # `ids[:k] + [0] * (n - k)`
-        value = value._replace(shape=None, shape_deps=NO_DEPS)
-    return filling.filled_up(value)
 
 
 _PATH = "pathlib.Path"

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.axes import DP, WORLD
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
-from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
+from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
@@ -319,6 +319,8 @@ def _filled_up(frame: Frame, s: f.While) -> None:
         known = frame.read(item) if item else None
         if known is not None and given.stands_for_passed(frame, item):
             frame.env[item] = filling.filled_up(known)._replace(container=True)
+        elif known is not None and (known.length_deps or any(how == FLOWS for _, how in known.deps)):
+            frame.env[item] = filling.filled_up(known)
         elif known is not None and known.length is not None:
             frame.env[item] = known._replace(length=None)
 

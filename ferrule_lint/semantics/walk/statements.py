@@ -10,7 +10,7 @@ from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import methods
 from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends, registered
-from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
+from ferrule_lint.semantics.data import exchanged, filling, lengths, number_types, put_together
 from ferrule_lint.semantics.data.filled_sets import is_empty_set, is_of_numbers
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
@@ -156,6 +156,8 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     if s.op == "Add":
         registered.at_adding(frame, s, new)
         fuller = filling.with_added(frame, joined, s.value, place_name(s.target))
+        if fuller is joined:
+            fuller = lengths.filled(frame, (s.target, s.value), position(s.target), joined)
         if fuller is not joined:
             bind(frame, s.target, fuller)
             return
